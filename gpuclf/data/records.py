@@ -1,0 +1,78 @@
+"""What every reader gives, whatever the format: chunks of documents, and a report of what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class IndexedFeatures:
+    """Sparse rows with integer feature ids as they stand in the file (svmlight); nothing is renumbered here.
+
+    indptr (docs+1,) int64, indices (nnz,) int64, strictly rising within a row, values (nnz,) float32, finite, no zeros.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int64]
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class NamedFeatures:
+    """Sparse rows with feature names (VW, tables). Names repeat freely within a row; values are finite float32, no zeros."""
+
+    indptr: NDArray[np.int64]
+    names: list[str]
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Consecutive documents of one file. Exactly one of texts, indexed, named, columns is given.
+
+    `labels` is None for files read for prediction; a label is never empty and never retyped.
+    `lines` is the 1-based line where each record starts; `ids` are the id column, or the record number ("1", "2", …).
+    `columns` holds categorical inputs by column name, each a list of strings as long as the chunk.
+    """
+
+    ids: list[str]
+    lines: list[int]
+    labels: list[str] | None
+    texts: list[str] | None = None
+    indexed: IndexedFeatures | None = None
+    named: NamedFeatures | None = None
+    columns: dict[str, list[str]] | None = None
+    groups: list[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass
+class ReadReport:
+    """What one file held. Complete when the reader's chunks are exhausted."""
+
+    path: Path
+    format: str
+    records: int = 0
+    lines: int = 0
+    skipped: int = 0  # records left out on the user's request
+    empty_documents: int = 0
+    per_class: dict[str, int] = field(default_factory=dict)
+    bytes: int = 0
+    sha256: str = ""  # of the file as it lies on disk
+    notes: list[str] = field(default_factory=list)  # e.g. the svmlight index base that was found
+
+
+class Reader(Protocol):
+    """Reads one file once, in order, in bounded memory."""
+
+    report: ReadReport
+
+    def chunks(self) -> Iterator[Chunk]: ...

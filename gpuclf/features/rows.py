@@ -1,0 +1,81 @@
+"""Encoded documents: the three records of tensors that learners work on. Below this line there are no strings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Documents as sparse rows (CSR). Columns are 1..V, rising within a row; the offset, column 0, is not stored.
+
+    Every learner adds the offset itself, with value 1. Values are the replica-independent part of a weight
+    (count, 1, 1 + log count, a given value), never 0; what a training set teaches (idf, norm, selection)
+    comes from Views.
+
+    crow (docs+1,) int64, col (nnz,) int32, val (nnz,) float32; num_features is V, the offset not counted.
+    """
+
+    crow: Tensor
+    col: Tensor
+    val: Tensor
+    num_features: int
+
+    @property
+    def num_docs(self) -> int:
+        return self.crow.numel() - 1
+
+
+@dataclass(frozen=True)
+class CodeRows:
+    """Categorical inputs as codes: (docs, inputs) int32, one vocabulary per input, 0 = unseen.
+
+    num_values[i] counts the codes of input i, the unseen one included.
+    """
+
+    codes: Tensor
+    num_values: tuple[int, ...]
+
+    @property
+    def num_docs(self) -> int:
+        return self.codes.shape[0]
+
+
+@dataclass(frozen=True)
+class TokenRows:
+    """Token sequences: ids (tokens,) int32 with offsets (docs+1,) int64; 0 = unseen; num_types counts it."""
+
+    ids: Tensor
+    offsets: Tensor
+    num_types: int
+
+    @property
+    def num_docs(self) -> int:
+        return self.offsets.numel() - 1
+
+
+Rows = SparseRows | CodeRows | TokenRows
+
+
+@dataclass(frozen=True)
+class Views:
+    """What differs between training sets over the same rows: one view a fold (and one for all rows).
+
+    train      (views, docs) bool: rows that the view trains on; the others are held out.
+    col_scale  (views, V+1) float32: idf × selection, learnt from the view's training rows only; 0 drops a
+               feature for that view (unseen there, too rare, not selected). Column 0, the offset, is 1.
+    row_scale  (views, docs) float32: 1/norm of the row after col_scale, 1 where no norm is asked for, 0-norm rows 1.
+
+    The value of feature v in document n for view f is val · col_scale[f, v] · row_scale[f, n]; the offset stays 1.
+    Rows that are not sparse have no scales.
+    """
+
+    train: Tensor
+    col_scale: Tensor | None = None
+    row_scale: Tensor | None = None
+
+    @property
+    def num_views(self) -> int:
+        return self.train.shape[0]

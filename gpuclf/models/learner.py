@@ -1,0 +1,118 @@
+"""The one shape of a learner: init, step, finished, result over an explicit state.
+
+A step is whatever the family's natural round is: an epoch, a counting pass, a Gibbs sweep, a tree level, an edge of a
+graph, an L-BFGS iteration. `gpuclf.train` owns everything around it: stopping, checkpoints, logs, signals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import torch
+from pydantic import BaseModel, ConfigDict
+from torch import Tensor
+
+from gpuclf.features.rows import Rows, Views
+from gpuclf.models.replica_axis import replica_field
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """The models that train together, one entry each: R replicas.
+
+    view (R,) int64 into Views; seed (R,) int64; options: the learner's per-replica options, each (R,) float64.
+    """
+
+    view: Tensor = replica_field()
+    seed: Tensor = replica_field()
+    options: dict[str, Tensor] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return self.view.numel()
+
+    def take(self, index: Tensor) -> Replicas:
+        """The replicas in `index` (int64), in that order."""
+        index = index.to(self.view.device)
+        return Replicas(self.view[index], self.seed[index], {k: v[index] for k, v in self.options.items()})
+
+    def to(self, device: torch.device) -> Replicas:
+        options = {k: v.to(device) for k, v in self.options.items()}
+        return Replicas(self.view.to(device), self.seed.to(device), options)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything that stays the same during training, on one device.
+
+    labels (docs,) int64, -1 for none; keys (docs,) int64: hash of each document's id, the root of every
+    order and draw that concerns it; num_classes K; class order is the sorted one, everywhere.
+    """
+
+    rows: Rows
+    labels: Tensor
+    keys: Tensor
+    num_classes: int
+    views: Views
+    replicas: Replicas
+
+
+class Predictor(Protocol):
+    """An immutable trained model of R replicas: a frozen dataclass of tensors with replica_field axes."""
+
+    def scores(self, rows: Rows, docs: Tensor, col_scale: Tensor | None, row_scale: Tensor | None) -> Tensor:
+        """Scores (R, len(docs), K) float32 of the documents `docs` (int64 row numbers) under one view.
+
+        col_scale (V+1,) and row_scale (all docs of rows,) are that view's; None for rows without scales.
+        """
+        ...
+
+
+class Learner(Protocol):
+    """A family's training algorithm, built from its options; holds no tensors and no data."""
+
+    def init(self, problem: Problem) -> Any:
+        """The state before the first step: a frozen dataclass of tensors and plain numbers."""
+        ...
+
+    def step(self, problem: Problem, state: Any) -> Any:
+        """One round further. May reuse the old state's buffers: the old state is dead after the call.
+
+        `problem.replicas` is always what the state holds: after replicas were dropped, both are smaller.
+        """
+        ...
+
+    def finished(self, problem: Problem, state: Any) -> Tensor:
+        """(R,) bool: replicas that need no further step by the learner's own rule (converged, one-pass)."""
+        ...
+
+    def result(self, problem: Problem, state: Any) -> Predictor:
+        """The predictor as of now (averaged where averaging is on). Must not share memory with the state."""
+        ...
+
+    def alternatives(self, problem: Problem, state: Any) -> dict[str, Predictor]:
+        """Other predictors worth a test figure, by name: {"final": …} beside an averaged result."""
+        ...
+
+    def progress(self, problem: Problem, state: Any) -> dict[str, Tensor]:
+        """Figures of the last step, each (R,): mistakes, updates, loss, log_joint …; counts are int64."""
+        ...
+
+
+class LearnerOptions(BaseModel):
+    """Options of a learner, written beside it; `type` names it in a config.
+
+    `per_replica` lists the options that may differ inside one batch; all others are structural.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    per_replica: ClassVar[frozenset[str]] = frozenset()
+    probabilities: ClassVar[bool] = False  # softmax of the scores is P(class | document)
+
+    def build(self) -> Learner:
+        raise AssertionError(f"{type(self).__name__} has no build()")
+
+    def bytes_per_replica(self, num_features: int, num_classes: int) -> int:
+        """Device memory that one more replica takes while training, for the memory plan."""
+        raise AssertionError(f"{type(self).__name__} has no bytes_per_replica()")
