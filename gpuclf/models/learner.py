@@ -6,6 +6,7 @@ graph, an L-BFGS iteration. `gpuclf.train` owns everything around it: stopping, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -15,13 +16,15 @@ from torch import Tensor
 
 from gpuclf.features.rows import Rows, Views
 from gpuclf.models.replica_axis import replica_field
+from gpuclf.models.train_options import TrainOptions
 
 
 @dataclass(frozen=True)
 class Replicas:
     """The models that train together, one entry each: R replicas.
 
-    view (R,) int64 into Views; seed (R,) int64; options: the learner's per-replica options, each (R,) float64.
+    view (R,) int64 into Views; seed (R,) int64; options: the learner's per-replica options by config key, each (R,)
+    float64. Replicas of one (view, seed), which see the same rows in the same order, are neighbours.
     """
 
     view: Tensor = replica_field()
@@ -102,15 +105,17 @@ class Learner(Protocol):
 class LearnerOptions(BaseModel):
     """Options of a learner, written beside it; `type` names it in a config.
 
-    `per_replica` lists the options that may differ inside one batch; all others are structural.
+    `per_replica` lists, by full config key ("model.C"), the options that may differ inside one batch; all others are
+    structural. `train_keys` lists the keys of the `train` section that mean something to this learner's own steps.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     per_replica: ClassVar[frozenset[str]] = frozenset()
+    train_keys: ClassVar[frozenset[str]] = frozenset()
     probabilities: ClassVar[bool] = False  # softmax of the scores is P(class | document)
 
-    def build(self) -> Learner:
+    def build(self, train: TrainOptions, class_names: Sequence[str]) -> Learner:
         raise AssertionError(f"{type(self).__name__} has no build()")
 
     def bytes_per_replica(self, num_features: int, num_classes: int) -> int:
