@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 
@@ -79,3 +80,19 @@ class Views:
     @property
     def num_views(self) -> int:
         return self.train.shape[0]
+
+
+def concatenate_sparse(first: SparseRows, second: SparseRows) -> SparseRows:
+    """The documents of `first`, then those of `second`; both encoded with the same features."""
+    assert first.num_features == second.num_features
+    return SparseRows(
+        crow=torch.cat([first.crow, second.crow[1:] + first.crow[-1]]),
+        col=torch.cat([first.col, second.col]),
+        val=torch.cat([first.val, second.val]),
+        num_features=first.num_features,
+    )
+
+
+def sparse_to(rows: SparseRows, device: torch.device) -> SparseRows:
+    """The same rows on `device`."""
+    return SparseRows(rows.crow.to(device), rows.col.to(device), rows.val.to(device), rows.num_features)

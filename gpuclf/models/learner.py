@@ -63,10 +63,18 @@ class Problem:
 class Predictor(Protocol):
     """An immutable trained model of R replicas: a frozen dataclass of tensors with replica_field axes."""
 
-    def scores(self, rows: Rows, docs: Tensor, col_scale: Tensor | None, row_scale: Tensor | None) -> Tensor:
+    def scores(
+        self,
+        rows: Rows,
+        docs: Tensor,
+        col_scale: Tensor | None,
+        row_scale: Tensor | None,
+        replicas: slice | None = None,
+    ) -> Tensor:
         """Scores (R, len(docs), K) float32 of the documents `docs` (int64 row numbers) under one view.
 
         col_scale (V+1,) and row_scale (all docs of rows,) are that view's; None for rows without scales.
+        `replicas` restricts the work to a run of neighbouring replicas (R is then its length).
         """
         ...
 

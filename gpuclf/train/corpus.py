@@ -1,0 +1,127 @@
+"""Reading and encoding once: from files to one copy of the rows that all models of a run share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gpuclf.data.class_order import class_order
+from gpuclf.data.open import open_reader
+from gpuclf.data.options import DataOptions
+from gpuclf.data.records import Chunk, Reader
+from gpuclf.data.splits import document_keys
+from gpuclf.faults import UserFault
+from gpuclf.features.encoder import Encoded, Encoder, fit_encoder
+from gpuclf.features.options import FeatureOptions
+from gpuclf.features.rows import SparseRows, concatenate_sparse
+from gpuclf.train.observer import Observer
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The training documents (and those of a validation file, if any), encoded.
+
+    labels (docs,) int64 index `classes`, then `extra_classes`: classes that only held-out documents have.
+    The first `num_train_docs` documents come from the training file. keys (docs,) int64 are hashes of the ids.
+    """
+
+    encoder: Encoder
+    rows: SparseRows
+    labels: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    ids: list[str]
+    groups: list[str] | None
+    classes: tuple[str, ...]
+    extra_classes: tuple[str, ...]
+    num_train_docs: int
+    index_base: int | None
+
+    @property
+    def num_docs(self) -> int:
+        return len(self.ids)
+
+
+def read_corpus(
+    data: DataOptions, features: FeatureOptions, validation_file: Path | None, observer: Observer
+) -> Corpus:
+    """Reads the training file once, learns the features from it, and encodes it and the validation file.
+
+    Raises UserFault where a file holds no document or a single class.
+    """
+    reader = open_reader(data.train, data)
+    encoder, train = fit_encoder(_watched(reader, "train", observer), features)
+    train_labels = _required_labels(train, data.train)
+    classes = class_order(train_labels)
+    if len(classes) < 2:
+        raise UserFault(
+            f"holds {len(train_labels)} documents of {len(classes)} class(es) ({', '.join(classes)})",
+            file=data.train,
+            remedy="a classifier needs documents of two classes at least",
+        )
+    corpus = Corpus(
+        encoder=encoder,
+        rows=train.rows,
+        labels=label_indices(train_labels, classes),
+        keys=document_keys(train.ids),
+        ids=train.ids,
+        groups=train.groups,
+        classes=classes,
+        extra_classes=(),
+        num_train_docs=len(train.ids),
+        index_base=getattr(reader, "index_base", None),
+    )
+    return corpus if validation_file is None else _with_validation(corpus, data, validation_file, observer)
+
+
+def _with_validation(corpus: Corpus, data: DataOptions, file: Path, observer: Observer) -> Corpus:
+    reader = open_reader(file, data, index_base=corpus.index_base)
+    held_out = corpus.encoder.encode(_watched(reader, "validation", observer))
+    labels = _required_labels(held_out, file)
+    extra = unknown_classes(labels, corpus.classes)
+    if extra:
+        observer.note(f"{file}: classes that the training file does not have: {', '.join(extra)}")
+    indices = label_indices(labels, corpus.classes + extra)
+    return replace(
+        corpus,
+        rows=concatenate_sparse(corpus.rows, held_out.rows),
+        labels=np.concatenate([corpus.labels, indices]),
+        keys=np.concatenate([corpus.keys, document_keys([f"validation {name}" for name in held_out.ids])]),
+        ids=corpus.ids + held_out.ids,
+        groups=None if corpus.groups is None else corpus.groups + (held_out.groups or [""] * len(labels)),
+        extra_classes=extra,
+    )
+
+
+def _watched(reader: Reader, role: str, observer: Observer) -> Iterator[Chunk]:
+    """The reader's chunks; the observer gets the report when the file is read to its end."""
+    yield from reader.chunks()
+    if not reader.report.records:
+        raise UserFault("holds no document", file=reader.report.path)
+    observer.read(role, reader.report)
+
+
+def _required_labels(encoded: Encoded, file: Path) -> list[str]:
+    if encoded.labels is None:
+        raise UserFault("has no labels", file=file)
+    return encoded.labels
+
+
+def unknown_classes(labels: Iterable[str], classes: Sequence[str]) -> tuple[str, ...]:
+    """The labels that are not in `classes`, in class order."""
+    return class_order(set(labels) - set(classes))
+
+
+def label_indices(labels: Sequence[str], classes: Sequence[str]) -> NDArray[np.int64]:
+    """Positions of the labels in `classes`."""
+    position = {name: index for index, name in enumerate(classes)}
+    return np.fromiter((position[label] for label in labels), dtype=np.int64, count=len(labels))
+
+
+def as_tensor(array: NDArray[np.int64], device: torch.device) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array)).to(device)

@@ -1,0 +1,66 @@
+"""Figures on held-out rows: each replica is scored on the rows that its view does not train on. Streams over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from gpuclf.metrics.classification import batch_metrics
+from gpuclf.metrics.confusion import confusion
+from gpuclf.models.learner import Predictor, Problem, Replicas
+
+SCORES_AT_ONCE = 1 << 24  # floats; a chunk of rows is sized so that its scores stay below
+
+
+class HeldOutRows:
+    """The held-out documents of every view of a problem.
+
+    num_gold_classes counts the classes that gold labels may have: those of the model, then those it cannot know.
+    """
+
+    def __init__(self, problem: Problem, num_gold_classes: int):
+        self._problem = problem
+        self._num_gold = num_gold_classes
+        self.docs = [torch.nonzero(~mask).flatten() for mask in problem.views.train]
+
+    def metrics(self, predictor: Predictor, replicas: Replicas) -> dict[str, Tensor]:
+        """Accuracy and F1 figures by name, each (R,) float64, of the predictor of these replicas."""
+        return batch_metrics(self.confusion(predictor, replicas))
+
+    def confusion(self, predictor: Predictor, replicas: Replicas) -> Tensor:
+        """(R, gold classes, gold classes) int64: documents by gold and predicted class."""
+        shape = (len(replicas), self._num_gold, self._num_gold)
+        counts = torch.zeros(shape, dtype=torch.int64, device=self._problem.labels.device)
+        for span, docs, scores in self.scored(predictor, replicas):
+            counts[span] += confusion(self._problem.labels[docs], scores.argmax(dim=-1), self._num_gold)
+        return counts
+
+    def scored(self, predictor: Predictor, replicas: Replicas) -> Iterator[tuple[slice, Tensor, Tensor]]:
+        """(replica slice, docs, scores (R of the slice, docs, K)): portions that cover all replicas and their rows."""
+        views = self._problem.views
+        for span, view in view_spans(replicas):
+            width = (span.stop - span.start) * self._problem.num_classes
+            for docs in self.docs[view].split(max(1, SCORES_AT_ONCE // width)):
+                yield (
+                    span,
+                    docs,
+                    predictor.scores(
+                        self._problem.rows,
+                        docs,
+                        None if views.col_scale is None else views.col_scale[view],
+                        None if views.row_scale is None else views.row_scale[view],
+                        span,
+                    ),
+                )
+
+
+def view_spans(replicas: Replicas) -> list[tuple[slice, int]]:
+    """Runs of neighbouring replicas with one view."""
+    if not len(replicas):
+        return []
+    values, counts = torch.unique_consecutive(replicas.view, return_counts=True)
+    ends = counts.cumsum(0).tolist()
+    starts = [0, *ends[:-1]]
+    return [(slice(a, b), view) for a, b, view in zip(starts, ends, values.tolist(), strict=True)]

@@ -1,0 +1,53 @@
+"""What training tells the outside while it runs. `gpuclf.report` listens; training itself prints and plots nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gpuclf.data.records import ReadReport
+
+
+@dataclass(frozen=True)
+class StepProgress:
+    """Where a batch of replicas stands. `documents` counts document visits of this step, summed over replicas."""
+
+    phase: str  # "grid" or "refit"
+    batch: int
+    batches: int
+    step: int
+    max_steps: int | None
+    replicas: int
+    running: int
+    documents: int
+    seconds: float  # of this step
+
+
+class Observer(Protocol):
+    """Listens to a run. Rows are the lines of metrics.jsonl."""
+
+    def read(self, role: str, report: ReadReport) -> None: ...
+
+    def note(self, message: str) -> None: ...
+
+    def step(self, rows: list[dict[str, Any]], progress: StepProgress) -> None: ...
+
+    def sync(self) -> int:
+        """Makes all rows so far durable; the position to which a resumed run cuts the log back."""
+        ...
+
+
+class SilentObserver:
+    """Hears nothing; for runs from Python and for tests."""
+
+    def read(self, role: str, report: ReadReport) -> None:
+        del role, report
+
+    def note(self, message: str) -> None:
+        del message
+
+    def step(self, rows: list[dict[str, Any]], progress: StepProgress) -> None:
+        del rows, progress
+
+    def sync(self) -> int:
+        return 0

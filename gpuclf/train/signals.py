@@ -1,0 +1,41 @@
+"""Interrupt and SIGTERM: the running step is finished, a checkpoint written, and the process ends with 130 or 143."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Interrupted(Exception):
+    """Training stopped at a checkpoint because a signal asked for it."""
+
+    def __init__(self, number: int):
+        super().__init__(f"stopped by {signal.Signals(number).name}")
+        self.exit_code = 128 + number
+
+
+class StopRequest:
+    """Remembers the signal that asked to stop; a second Ctrl-C no longer waits for the step."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        if self.number is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.number = number
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[StopRequest]:
+    """Within the block SIGINT and SIGTERM are noted instead of ending the process."""
+    request = StopRequest()
+    previous = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield request
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
