@@ -1,0 +1,133 @@
+"""Everything one experiment is made of: the sections of a config, as one frozen record.
+
+What a single key may hold is checked here; what keys demand of each other is in `option_checks`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from gpuclf.data.options import DataOptions
+from gpuclf.data.paths import ConfigPath
+from gpuclf.features.options import BagOfWordsOptions, FeatureOptions
+from gpuclf.models.registry import ModelOptions
+from gpuclf.models.train_options import TrainOptions
+
+Metric = Literal["accuracy", "macro_f1", "micro_f1", "weighted_f1"]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+FoldCount = Annotated[int, Field(ge=2)]
+FoldIndex = Annotated[int, Field(ge=0)]
+
+RUN_ROOT = "runs"  # default of run.root; the config loader places it beside the config file
+
+
+class Section(BaseModel):
+    """A section of a config: nothing unknown, nothing converted, nothing changed afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class FoldChoice(Section):
+    """One fold of a k-fold split: training rows are those of the other folds. Folds are numbered from 0."""
+
+    k: FoldCount
+    index: FoldIndex
+
+    @model_validator(mode="after")
+    def _index_below_k(self) -> FoldChoice:
+        if self.index >= self.k:
+            raise ValueError(f"index {self.index} is not a fold of k = {self.k}; folds are numbered from 0")
+        return self
+
+
+class ValidationOptions(Section):
+    """Held-out documents to choose by and to stop early by: a file, a share of the training file, or one fold of it."""
+
+    file: ConfigPath | None = None
+    fraction: Annotated[float, Field(gt=0, lt=1)] | None = None
+    fold: FoldChoice | None = None
+    stratified: bool = True  # every class keeps its share; has no meaning for a file
+
+    @model_validator(mode="after")
+    def _exactly_one_source(self) -> ValidationOptions:
+        given = [name for name in ("file", "fraction", "fold") if getattr(self, name) is not None]
+        if len(given) != 1:
+            said = f"{' and '.join(given)} are given" if given else "none of them is given"
+            raise ValueError(f"exactly one of file, fraction, fold says where the held-out documents come from; {said}")
+        return self
+
+
+class FoldsOptions(Section):
+    """k-fold cross-validation of the training file. The assignment depends on seed and document ids alone."""
+
+    k: FoldCount = 10
+    stratified: bool = True  # every class is spread evenly over the folds
+    grouped: bool = False  # documents with one value of data.group stay in one fold
+    allow_small: bool = False  # a class with fewer documents than folds is let through
+    index: FoldIndex | None = None  # run this fold only
+
+    @model_validator(mode="after")
+    def _index_below_k(self) -> FoldsOptions:
+        if self.index is not None and self.index >= self.k:
+            raise ValueError(f"index {self.index} is not a fold of k = {self.k}; folds are numbered from 0")
+        return self
+
+
+class SelectOptions(Section):
+    """How the best cell of the grid is chosen, and whether it is then trained on all rows."""
+
+    metric: Metric = "accuracy"
+    refit: bool = True
+
+
+class TestOptions(Section):
+    """The labelled file on which the chosen model is measured once, at the end."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    file: ConfigPath
+
+
+class RunOptions(Section):
+    """Where the run folder goes: `dir` names it, otherwise it is root/<name>/<time>."""
+
+    dir: ConfigPath | None = None
+    root: ConfigPath = Field(default_factory=lambda: Path(RUN_ROOT).absolute())
+    tensorboard: bool = True
+
+
+def default_data() -> DataOptions:
+    """The data set that lies inside the package: banking77 (77 intents of bank customers)."""
+    return DataOptions.model_validate(
+        {
+            "train": "bundled:banking77/train.tsv.gz",
+            "format": "tsv",
+            "header": False,
+            "columns": ["label", "text"],
+        }
+    )
+
+
+def _no_grid(value: Any) -> Any:
+    return {} if value is None else value
+
+
+class ExperimentOptions(Section):
+    """A whole experiment: data, features, a learner, how to train, how to choose, where to write."""
+
+    name: Annotated[str, Field(min_length=1, pattern=r"^[^/\\\x00-\x1f.][^/\\\x00-\x1f]*$")] = "experiment"
+    seed: Seed = 0
+    data: DataOptions = Field(default_factory=default_data)
+    features: FeatureOptions = Field(default_factory=BagOfWordsOptions)
+    model: ModelOptions
+    train: TrainOptions = Field(default_factory=TrainOptions)
+    validation: ValidationOptions | None = None
+    folds: FoldsOptions | None = None
+    select: SelectOptions = Field(default_factory=SelectOptions)
+    grid: Annotated[dict[str, list[Any]], BeforeValidator(_no_grid)] = Field(default_factory=dict)
+    test: TestOptions | None = None
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")] = "auto"
+    run: RunOptions = Field(default_factory=RunOptions)
