@@ -1,4 +1,4 @@
-"""The hostile room that every test runs in: deterministic kernels, poisoned memory, no global seed, every device present."""
+"""The hostile room of every test: deterministic kernels, poisoned memory, no global seed, every device present."""
 
 from __future__ import annotations
 
