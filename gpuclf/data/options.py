@@ -1,0 +1,123 @@
+"""The `data` section of a config: which file, in which format, and where labels and inputs stand in it."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from gpuclf.data.paths import ConfigPath, resolve_path
+
+Format = Literal["tsv", "csv", "jsonl", "parquet", "fasttext", "svmlight", "vw", "directory", "lines"]
+FORMATS: tuple[str, ...] = get_args(Format)
+ColumnRef = str | int  # a column by its name, or by its place counted from 0
+
+
+class DataOptions(BaseModel):
+    """How training, validation, test and prediction files are read; all of them by the same settings.
+
+    Columns are found by name (header line, `columns`, JSON field, Parquet column) or by place, counted from 0.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    train: ConfigPath = Field(description="the training file (or folder, for format directory)")
+    format: Format | None = Field(None, description="file format; by the ending of each file's name where not given")
+    label: ColumnRef = Field("label", description="column of the label")
+    text: ColumnRef | list[ColumnRef] = Field("text", description="column of the text; several are joined by a blank")
+    id: ColumnRef | None = Field(None, description="column of a unique name for each document (vw: `tag`)")
+    group: ColumnRef | None = Field(None, description="column of the group: a group never straddles folds")
+    columns: list[str] | None = Field(None, description="names of the columns of a file without a header line")
+    header: bool = Field(True, description="whether the first line of a tsv or csv file names the columns")
+    encoding: str = Field("utf-8", description="encoding of text files, always strict, e.g. cp1252")
+    labels: ConfigPath | None = Field(None, description="format lines: file with the label of each line of `train`")
+    quoting: bool = Field(True, description="csv: whether \" quotes fields (RFC 4180); false: quote marks are text")
+    missing: list[str] = Field([""], description="cells with exactly this content are missing")
+    on_bad: Literal["refuse", "skip"] = Field("refuse", description="bad records: stop, or leave out and count")
+    several_labels: Literal["refuse", "repeat"] = Field(
+        "refuse", description="documents with several labels: stop, or give the document once with each of them"
+    )
+    label_prefix: str = Field("__label__", description="fasttext: what marks a word as a label")
+    comma_labels: Literal["refuse", "keep"] = Field(
+        "refuse", description="fasttext: labels that hold a comma, most often a comma in place of the blank after it"
+    )
+    index_base: Literal["auto", 0, 1] = Field("auto", description="svmlight: the first index; auto: by the training file")
+    named_labels: bool = Field(False, description="vw: labels may be any word, not only numbers")
+    escaped: bool = Field(False, description="vw: names were escaped (%3A for : …) and are turned back when read")
+    categorical: list[str] = Field([], description="columns that hold categories")
+    numeric: list[str] = Field([], description="columns that hold numbers")
+    limit: int | None = Field(None, ge=1, description="read only so many documents of the training file")
+
+    @field_validator("index_base", mode="before")
+    @classmethod
+    def _index_base_is_no_truth_value(cls, value: object) -> object:
+        if isinstance(value, bool):  # True == 1 would pass for the literal 1
+            raise ValueError("index_base is auto, 0 or 1, not a truth value")
+        return value
+
+    @field_validator("encoding")
+    @classmethod
+    def _encoding_is_known(cls, value: str) -> str:
+        try:
+            known = codecs.lookup(value)
+            "".encode(value)  # refuses codecs from bytes to bytes, such as hex
+        except LookupError:
+            raise ValueError(f"unknown encoding {value!r}; common ones are utf-8, cp1252, latin-1, utf-16") from None
+        return value if known.name != "utf-8-sig" else "utf-8"
+
+    @field_validator("label", "id", "group")
+    @classmethod
+    def _place_is_not_negative(cls, value: ColumnRef | None) -> ColumnRef | None:
+        if isinstance(value, int) and value < 0:
+            raise ValueError(f"column {value} does not exist: places count from 0")
+        return value
+
+    @field_validator("text")
+    @classmethod
+    def _some_text(cls, value: ColumnRef | list[ColumnRef]) -> ColumnRef | list[ColumnRef]:
+        refs = value if isinstance(value, list) else [value]
+        if not refs:
+            raise ValueError("name at least one text column")
+        for ref in refs:
+            cls._place_is_not_negative(ref)
+        return value
+
+    @field_validator("label_prefix")
+    @classmethod
+    def _prefix_is_a_word(cls, value: str) -> str:
+        if not value or any(c.isspace() for c in value):
+            raise ValueError("label_prefix is one word, such as __label__")
+        return value
+
+    @model_validator(mode="after")
+    def _settings_fit(self) -> DataOptions:
+        for key in ("columns", "categorical", "numeric"):
+            names = getattr(self, key) or []
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ValueError(f"{key} names {', '.join(map(repr, twice))} more than once")
+        both = sorted(set(self.categorical) & set(self.numeric))
+        if both:
+            raise ValueError(f"{', '.join(map(repr, both))} cannot be categorical and numeric at once")
+        odd = [name for name in (*self.categorical, *self.numeric) if "=" in name]
+        if odd:  # features are named column=value, which must stay unambiguous
+            raise ValueError(f"column {odd[0]!r} holds '=', which separates column and value in feature names; rename it")
+        label = [name for name in (*self.categorical, *self.numeric) if name == self.label]
+        if label:
+            raise ValueError(f"{self.label!r} is the label and cannot be an input as well")
+        if self.labels is not None and self.format not in (None, "lines"):
+            raise ValueError(f"labels (a parallel file) belongs to format lines, not {self.format}")
+        return self
+
+    @property
+    def is_table(self) -> bool:
+        """Whether documents are rows of categories and numbers rather than texts."""
+        return bool(self.categorical or self.numeric)
+
+
+def bundled_data() -> DataOptions:
+    """The data that a config without a `data` section trains on: banking77, 77 intents of bank customers."""
+    return DataOptions(
+        train=resolve_path("bundled:banking77/train.tsv.gz"), format="tsv", header=False, columns=["label", "text"]
+    )
