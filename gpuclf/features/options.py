@@ -1,0 +1,142 @@
+"""Options of the feature extractors; `type` chooses one in a config."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, field_validator, model_validator
+
+from gpuclf.features.token_pattern import DEFAULT_TOKEN_PATTERN, compile_pattern
+
+# A pair stands as a list in YAML; strict models take only tuples, so the pair alone is lax and its members stay strict.
+Span = Annotated[tuple[StrictInt, StrictInt], Field(strict=False)]
+
+
+class _Options(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class HashingOptions(_Options):
+    """Features are 2^bits numbered buckets instead of names. Only used buckets take memory."""
+
+    bits: int = Field(ge=1, le=62)
+
+
+class SelectionOptions(_Options):
+    """The k features that tell most about the class; ties go to the first name."""
+
+    method: Literal["chi2", "information_gain"]
+    k: int = Field(ge=1)
+
+
+class WeightingOptions(_Options):
+    """What is learnt from training rows: shared by all sparse features, and all that `fit_views` reads.
+
+    min_df and max_df count training documents (int) or are fractions of them (float), ends included. Order of pruning:
+    min_df and max_df, then max_features by total value, then select; idf and norm see the features that are left.
+    """
+
+    norm: Literal["none", "l1", "l2"] = "none"
+    smooth_idf: bool = True
+    min_df: StrictInt | StrictFloat = 1
+    max_df: StrictInt | StrictFloat = 1.0
+    max_features: int | None = Field(default=None, ge=1)
+    select: SelectionOptions | None = None
+
+    @field_validator("min_df", "max_df")
+    @classmethod
+    def _document_limit(cls, value: int | float) -> int | float:
+        if isinstance(value, float) and not 0.0 <= value <= 1.0:
+            raise ValueError(f"{value} is not a fraction of the documents; give 0.0 to 1.0, or a whole number to count")
+        if isinstance(value, int) and value < 1:
+            raise ValueError(f"{value} documents is less than one; give a whole number from 1, or a fraction")
+        return value
+
+    @model_validator(mode="after")
+    def _limits_agree(self) -> WeightingOptions:
+        if type(self.min_df) is type(self.max_df) and self.min_df > self.max_df:
+            raise ValueError(f"min_df {self.min_df} is above max_df {self.max_df}, so no feature would be left")
+        return self
+
+
+class BagOfWordsOptions(WeightingOptions):
+    """Texts as counts of words or characters.
+
+    analyzer: word; char: n-grams of characters over the whole text, runs of white space as one blank; char_wb:
+    n-grams of characters within words padded with a blank on each side (both as in scikit-learn).
+    token_pattern: a regular expression of Python's `re` (one group at most: it is the token); `\\p{M}` stands for
+    combining marks. See gpuclf.features.token_pattern for the default.
+    lowercase, normalize: done before tokenising, normal form first; with `shapes`, lower-casing comes after it.
+    ngrams: shortest and longest; words are joined by one blank, after stop words were taken out.
+    prefixes, suffixes: shortest and longest in characters; features prefix=un, suffix=ed of each word.
+    shapes: features shape=Xxxx of each word (X upper case, x other letters, d digits, runs cut at 4).
+    weighting: count; binary: 1; tf: count / all feature occurrences of the document (unknown ones too);
+    tfidf: count · idf.
+    sublinear: 1 + ln(count) in place of count.
+    """
+
+    type: Literal["bag_of_words"] = "bag_of_words"
+    analyzer: Literal["word", "char", "char_wb"] = "word"
+    token_pattern: str = DEFAULT_TOKEN_PATTERN
+    lowercase: bool = True
+    normalize: Literal["NFC", "NFKC", "none"] = "NFC"
+    ngrams: Span = (1, 1)
+    prefixes: Span | None = None
+    suffixes: Span | None = None
+    shapes: bool = False
+    weighting: Literal["count", "binary", "tf", "tfidf"] = "count"
+    sublinear: bool = False
+    hashing: HashingOptions | None = None
+    stop_words: list[str] = []
+
+    word_only: ClassVar[tuple[str, ...]] = ("token_pattern", "prefixes", "suffixes", "shapes", "stop_words")
+
+    @field_validator("token_pattern")
+    @classmethod
+    def _pattern_compiles(cls, value: str) -> str:
+        try:
+            compiled = compile_pattern(value)
+        except re.error as error:
+            raise ValueError(f"{value!r} is not a regular expression of Python: {error}") from error
+        if compiled.groups > 1:
+            raise ValueError(f"{value!r} has {compiled.groups} groups; write (?:…) for all but the token's")
+        return value
+
+    @field_validator("ngrams", "prefixes", "suffixes")
+    @classmethod
+    def _rising(cls, value: tuple[int, int] | None) -> tuple[int, int] | None:
+        if value is not None and not 1 <= value[0] <= value[1]:
+            raise ValueError(f"[{value[0]}, {value[1]}] is no range of lengths; give shortest and longest, from 1")
+        return value
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> BagOfWordsOptions:
+        default = type(self).model_fields
+        idle = [n for n in self.word_only if getattr(self, n) != default[n].default]
+        if self.analyzer != "word" and idle:
+            raise ValueError(f"{', '.join(idle)} would do nothing with analyzer {self.analyzer}; drop it or use word")
+        if self.sublinear and self.weighting in ("binary", "tf"):
+            raise ValueError(f"sublinear has no meaning with weighting {self.weighting}; use count or tfidf")
+        return self
+
+
+class AsGivenOptions(WeightingOptions):
+    """Features as they stand in the file (svmlight indices, VW names). count: the values as given."""
+
+    type: Literal["as_given"] = "as_given"
+    weighting: Literal["count", "binary", "tfidf"] = "count"
+
+
+class TableOptions(WeightingOptions):
+    """Columns of a table: a categorical one gives a feature column=value of value 1 per row, a numeric one its number.
+
+    numeric: names of the columns that hold numbers; all other input columns are categorical.
+    """
+
+    type: Literal["table"] = "table"
+    weighting: Literal["count", "binary", "tfidf"] = "count"
+    numeric: list[str] = []
+
+
+FeatureOptions = Annotated[BagOfWordsOptions | AsGivenOptions | TableOptions, Field(discriminator="type")]
