@@ -1,0 +1,176 @@
+"""Grids of MIRA and Naive Bayes models beside scikit-learn's GridSearchCV.
+
+    python -m benchmarks.linear                   20 Newsgroups, 7 × 5 models (needs the measuring data)
+    python -m benchmarks.linear --quick           bundled BANKING77, 3 × 3 models
+    python -m benchmarks.linear --device cuda     ours on the card, the peer on the processor
+
+What is compared. MIRA: multi-class passive-aggressive (PA-I), averaged, exact, against the rule as scikit-learn has it,
+one-vs-rest: SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=C, average=True). Naive Bayes: the same
+model, so the accuracies must be the same. Same documents, folds, epochs and threads (n_jobs). Timed is all that comes
+after encoding: for ours the idf and norm of every fold, training and held-out scoring of all models; the peer gets its
+tf-idf matrix ready-made (idf of all documents). Neither side fits the chosen cell again. A time is printed only if the
+tests are green and our accuracy is not below the peer's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from numpy.typing import NDArray
+
+from benchmarks.green import require_green
+from benchmarks.linear_tasks import (
+    Grid,
+    Task,
+    as_given_to_peers,
+    load_task,
+    our_accuracies,
+    peer_accuracies,
+)
+from benchmarks.measure import Times, alternate, markdown_table, surroundings
+from gpuclf.features.options import BagOfWordsOptions
+from gpuclf.models.linear.mira import MiraOptions
+from gpuclf.models.linear.naive_bayes import NaiveBayesOptions
+
+TESTS = [
+    "tests/ops/test_online_epoch.py",
+    "tests/ops/test_sparse_scores.py",
+    "tests/ops/test_class_counts.py",
+]
+WORDS = {"token_pattern": r"\b\w+\b", "lowercase": True}
+TFIDF = BagOfWordsOptions(weighting="tfidf", sublinear=True, norm="l2", **WORDS)
+COUNTS = BagOfWordsOptions(weighting="count", **WORDS)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One line of the table. `slack`: how far our best mean accuracy may lie below the peer's."""
+
+    name: str
+    features: BagOfWordsOptions
+    grid: Grid
+    peer_option: str
+    make_peer: Callable[[int], Any]
+    slack: float
+
+
+def contests(quick: bool, epochs: int) -> list[Contest]:
+    """The grids: 7 values in full, 3 in quick runs."""
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.naive_bayes import MultinomialNB
+
+    costs = (0.01, 1.0, 100.0) if quick else (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+    alphas = (0.01, 0.1, 1.0) if quick else (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+
+    def passive_aggressive(seed: int) -> Any:
+        return SGDClassifier(
+            loss="hinge",
+            penalty=None,
+            learning_rate="pa1",
+            average=True,
+            max_iter=epochs,
+            tol=None,
+            random_state=seed,
+        )
+
+    mira = Grid(MiraOptions(update_on="margin", average=True), "model.C", costs, epochs)
+    bayes = Grid(NaiveBayesOptions(variant="multinomial"), "model.alpha", alphas, 1)
+    return [
+        Contest("MIRA (PA-I), averaged", TFIDF, mira, "eta0", passive_aggressive, slack=0.002),
+        Contest("Naive Bayes, multinomial", COUNTS, bayes, "alpha", lambda seed: MultinomialNB(), slack=1e-9),
+    ]
+
+
+def run(contest: Contest, arguments: argparse.Namespace, device: torch.device) -> list[str]:
+    """Measures one contest, prints its accuracies, and gives its row of the table."""
+    task = load_task(arguments.data, contest.features, arguments.folds)
+    matrix = as_given_to_peers(task)
+    grid, peer = contest.grid, contest.make_peer(0)
+    warm_up(task, matrix, contest, arguments.threads, device)
+
+    def ours_once() -> NDArray[np.float64]:
+        return our_accuracies(task, grid, device)
+
+    def peer_once() -> NDArray[np.float64]:
+        return peer_accuracies(task, matrix, peer, contest.peer_option, grid.values, arguments.threads)
+
+    our_times, ours, peer_times, theirs = alternate(ours_once, peer_once, arguments.repeats)
+    print_accuracies(contest, ours, theirs)
+    best, peer_best = ours.mean(axis=1).max(), theirs.mean(axis=1).max()
+    if best < peer_best - contest.slack:
+        sys.exit(f"{contest.name}: no times, our best accuracy {best:.4f} is below the peer's {peer_best:.4f}")
+    return table_row(contest, task, (best, peer_best), our_times, peer_times)
+
+
+def warm_up(task: Task, matrix: scipy.sparse.csr_matrix, contest: Contest, threads: int, device: torch.device) -> None:
+    """Compiles kernels and starts the peer's workers, which users do once: one cell, one step."""
+    first = contest.grid.values[:1]
+    our_accuracies(task, replace(contest.grid, values=first, steps=1), device)
+    peer = contest.make_peer(0)
+    if "max_iter" in peer.get_params():
+        peer.set_params(max_iter=1)
+    peer_accuracies(task, matrix, peer, contest.peer_option, first, threads)
+
+
+def print_accuracies(contest: Contest, ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> None:
+    head = [contest.grid.key, "ours", "± sd", "peer", "± sd"]
+    rows = [
+        [f"{value:g}", f"{a.mean():.4f}", f"{a.std(ddof=1):.4f}", f"{b.mean():.4f}", f"{b.std(ddof=1):.4f}"]
+        for value, a, b in zip(contest.grid.values, ours, theirs, strict=True)
+    ]
+    print(f"\n{contest.name}: held-out accuracy, mean over folds\n\n{markdown_table(head, rows)}", flush=True)
+
+
+def table_row(contest: Contest, task: Task, best: tuple[float, float], ours: Times, peer: Times) -> list[str]:
+    models = f"{len(contest.grid.values)} × {task.num_folds}"
+    return [
+        contest.name,
+        models,
+        f"{best[0]:.4f}",
+        f"{best[1]:.4f}",
+        f"{ours.median_wall:.2f}",
+        f"{peer.median_wall:.2f}",
+        f"{peer.median_wall / ours.median_wall:.1f}×",
+        f"{ours.median_cpu:.2f}",
+        f"{peer.median_cpu:.2f}",
+        f"{peer.median_cpu / ours.median_cpu:.1f}×",
+    ]
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.linear", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="bundled data, 3 x 3 models, 5 epochs")
+    parser.add_argument("--data", help="a data set's name (default: 20news, with --quick banking77)")
+    parser.add_argument("--folds", type=int, help="default 5, with --quick 3")
+    parser.add_argument("--epochs", type=int, help="default 10, with --quick 5")
+    parser.add_argument("--threads", type=int, default=2, help="of both sides (the peer: n_jobs)")
+    parser.add_argument("--repeats", type=int, default=1, help="runs of each side, in turns; medians are printed")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda, of ours")
+    arguments = parser.parse_args(argv)
+    quick = arguments.quick
+    arguments.data = arguments.data or ("banking77" if quick else "20news")
+    arguments.folds = arguments.folds or (3 if quick else 5)
+    arguments.epochs = arguments.epochs or (5 if quick else 10)
+    return arguments
+
+
+def main(argv: list[str] | None = None) -> None:
+    arguments = parse(argv)
+    device = torch.device(arguments.device)
+    torch.set_num_threads(arguments.threads)
+    require_green(TESTS)
+    rows = [run(contest, arguments, device) for contest in contests(arguments.quick, arguments.epochs)]
+    head = ["grid", "models", "accuracy", "peer", "s", "peer s", "ratio", "CPU s", "peer CPU s", "CPU ratio"]
+    print(f"\n{arguments.data}, {arguments.threads} threads each, {surroundings(device)}\n")
+    print(markdown_table(head, rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""What benchmarks/linear.py measures: a grid times folds of linear models, trained by us and by scikit-learn."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from numpy.typing import NDArray
+
+from benchmarks.green import ROOT
+from gpuclf.data.options import DataOptions
+from gpuclf.data.splits import fold_of
+from gpuclf.features.options import BagOfWordsOptions
+from gpuclf.features.rows import SparseRows, Views, sparse_to
+from gpuclf.features.views import fit_views
+from gpuclf.models.learner import LearnerOptions, Problem, Replicas
+from gpuclf.models.train_options import TrainOptions
+from gpuclf.train.corpus import Corpus, read_corpus
+from gpuclf.train.held_out import HeldOutRows
+from gpuclf.train.observer import SilentObserver
+
+BUNDLED = "banking77"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A data set, encoded once, with its folds; `features` says what is learnt from each fold's training rows."""
+
+    corpus: Corpus
+    folds: NDArray[np.int64]
+    features: BagOfWordsOptions
+
+    @property
+    def num_folds(self) -> int:
+        return int(self.folds.max()) + 1
+
+    @property
+    def num_docs(self) -> int:
+        return self.corpus.num_docs
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A learner and the values of the option that is tried; `steps` rounds of training."""
+
+    learner: LearnerOptions
+    key: str
+    values: tuple[float, ...]
+    steps: int
+
+
+def data_file(data_set: str) -> str:
+    """The training file of a data set: the bundled one, or from $GPUCLF_DATA or ../shared/data beside the checkout."""
+    if data_set == BUNDLED:
+        return f"bundled:{BUNDLED}/train.tsv.gz"
+    folder = Path(os.environ.get("GPUCLF_DATA") or ROOT.parent / "shared" / "data")
+    file = folder / "text" / data_set / "train.tsv.gz"
+    if not file.is_file():
+        raise SystemExit(f"{file} is not there; set GPUCLF_DATA to the folder that holds text/{data_set}")
+    return str(file)
+
+
+def load_task(data_set: str, features: BagOfWordsOptions, folds: int) -> Task:
+    """Reads and encodes the training file and deals its documents to stratified folds."""
+    data = DataOptions.model_validate(
+        {"train": data_file(data_set), "format": "tsv", "header": False, "columns": ["label", "text"]}
+    )
+    corpus = read_corpus(data, features, None, SilentObserver())
+    fold = fold_of(
+        corpus.keys,
+        corpus.labels,
+        None,
+        k=folds,
+        seed=0,
+        stratified=True,
+        allow_small=True,
+        class_names=corpus.classes,
+    )
+    return Task(corpus, fold, features)
+
+
+def train_masks(task: Task) -> torch.Tensor:
+    """(folds, docs) bool: fold f trains on all documents but its own."""
+    return torch.from_numpy(task.folds[None, :] != np.arange(task.num_folds)[:, None])
+
+
+def our_accuracies(task: Task, grid: Grid, device: torch.device) -> NDArray[np.float64]:
+    """(cells, folds) held-out accuracy. All folds learn their own idf, all models train as one batch."""
+    labels = torch.from_numpy(task.corpus.labels)
+    num_classes = len(task.corpus.classes)
+    fitted = fit_views(task.corpus.rows, labels, num_classes, train_masks(task), task.features)
+    cells = len(grid.values)
+    replicas = Replicas(
+        view=torch.arange(task.num_folds).repeat_interleave(cells),
+        seed=torch.zeros(task.num_folds * cells, dtype=torch.int64),
+        options={grid.key: torch.tensor(grid.values, dtype=torch.float64).repeat(task.num_folds)},
+    )
+    problem = Problem(
+        rows=sparse_to(task.corpus.rows, device),
+        labels=labels.to(device),
+        keys=torch.from_numpy(task.corpus.keys).to(device),
+        num_classes=num_classes,
+        views=_views_to(fitted, device),
+        replicas=replicas.to(device),
+    )
+    learner = grid.learner.build(TrainOptions(max_epochs=grid.steps), task.corpus.classes)
+    state: Any = learner.init(problem)
+    for _ in range(grid.steps):
+        state = learner.step(problem, state)
+    held_out = HeldOutRows(problem, num_classes).metrics(learner.result(problem, state), problem.replicas)
+    return held_out["accuracy"].cpu().numpy().reshape(task.num_folds, cells).T
+
+
+def _views_to(views: Views, device: torch.device) -> Views:
+    return replace(
+        views,
+        train=views.train.to(device),
+        col_scale=None if views.col_scale is None else views.col_scale.to(device),
+        row_scale=None if views.row_scale is None else views.row_scale.to(device),
+    )
+
+
+def as_given_to_peers(task: Task) -> scipy.sparse.csr_matrix:
+    """The same rows as a scipy matrix, weighted with statistics of all documents; what peers get ready-made."""
+    rows: SparseRows = task.corpus.rows
+    labels = torch.from_numpy(task.corpus.labels)
+    everyone = torch.ones(1, rows.num_docs, dtype=torch.bool)
+    view = fit_views(rows, labels, len(task.corpus.classes), everyone, task.features)
+    values = rows.val.to(torch.float64)
+    if view.col_scale is not None:
+        values = values * view.col_scale[0, rows.col.long()]
+    if view.row_scale is not None:
+        values = values * view.row_scale[0].repeat_interleave(rows.crow.diff())
+    shape = (rows.num_docs, rows.num_features)
+    return scipy.sparse.csr_matrix((values.numpy(), rows.col.numpy() - 1, rows.crow.numpy()), shape=shape)
+
+
+def peer_accuracies(
+    task: Task, matrix: scipy.sparse.csr_matrix, estimator: Any, option: str, values: tuple[float, ...], jobs: int
+) -> NDArray[np.float64]:
+    """(cells, folds) held-out accuracy of scikit-learn's GridSearchCV on the same folds; nothing is fitted again."""
+    from sklearn.model_selection import GridSearchCV, PredefinedSplit
+
+    search = GridSearchCV(
+        estimator, {option: list(values)}, cv=PredefinedSplit(task.folds), n_jobs=jobs, refit=False, scoring="accuracy"
+    )
+    search.fit(matrix, task.corpus.labels)
+    return np.stack([search.cv_results_[f"split{fold}_test_score"] for fold in range(task.num_folds)], axis=1)
