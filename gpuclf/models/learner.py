@@ -121,6 +121,7 @@ class LearnerOptions(BaseModel):
 
     per_replica: ClassVar[frozenset[str]] = frozenset()
     train_keys: ClassVar[frozenset[str]] = frozenset()
+    simplest: ClassVar[dict[str, int]] = {}  # option → direction of stronger regularisation, breaks ties of a grid
     probabilities: ClassVar[bool] = False  # softmax of the scores is P(class | document)
 
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> Learner:

@@ -21,6 +21,7 @@ from gpuclf.features.encoder import Encoded, Encoder, fit_encoder
 from gpuclf.features.options import FeatureOptions
 from gpuclf.features.rows import SparseRows, concatenate_sparse
 from gpuclf.train.observer import Observer
+from gpuclf.train.stopwatch import Stopwatch
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,19 @@ class Corpus:
 
 
 def read_corpus(
-    data: DataOptions, features: FeatureOptions, validation_file: Path | None, observer: Observer
+    data: DataOptions,
+    features: FeatureOptions,
+    validation_file: Path | None,
+    observer: Observer,
+    watch: Stopwatch,
 ) -> Corpus:
     """Reads the training file once, learns the features from it, and encodes it and the validation file.
 
     Raises UserFault where a file holds no document or a single class.
     """
     reader = open_reader(data.train, data)
-    encoder, train = fit_encoder(_watched(reader, "train", observer), features)
+    with watch.timed("features"):
+        encoder, train = fit_encoder(documents(reader, "train", observer, watch), features)
     train_labels = _required_labels(train, data.train)
     classes = class_order(train_labels)
     if len(classes) < 2:
@@ -76,12 +82,15 @@ def read_corpus(
         num_train_docs=len(train.ids),
         index_base=getattr(reader, "index_base", None),
     )
-    return corpus if validation_file is None else _with_validation(corpus, data, validation_file, observer)
+    return corpus if validation_file is None else _with_validation(corpus, data, validation_file, observer, watch)
 
 
-def _with_validation(corpus: Corpus, data: DataOptions, file: Path, observer: Observer) -> Corpus:
+def _with_validation(
+    corpus: Corpus, data: DataOptions, file: Path, observer: Observer, watch: Stopwatch
+) -> Corpus:
     reader = open_reader(file, data, index_base=corpus.index_base)
-    held_out = corpus.encoder.encode(_watched(reader, "validation", observer))
+    with watch.timed("features"):
+        held_out = corpus.encoder.encode(documents(reader, "validation", observer, watch))
     labels = _required_labels(held_out, file)
     extra = unknown_classes(labels, corpus.classes)
     if extra:
@@ -98,9 +107,9 @@ def _with_validation(corpus: Corpus, data: DataOptions, file: Path, observer: Ob
     )
 
 
-def _watched(reader: Reader, role: str, observer: Observer) -> Iterator[Chunk]:
-    """The reader's chunks; the observer gets the report when the file is read to its end."""
-    yield from reader.chunks()
+def documents(reader: Reader, role: str, observer: Observer, watch: Stopwatch) -> Iterator[Chunk]:
+    """The reader's chunks; the observer gets the report when the file is read to its end. An empty file is a fault."""
+    yield from watch.timed_items("read", reader.chunks())
     if not reader.report.records:
         raise UserFault("holds no document", file=reader.report.path)
     observer.read(role, reader.report)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from gpuclf.data.options import DataOptions
+from gpuclf.data.options import DataOptions, bundled_data
 from gpuclf.data.paths import ConfigPath
 from gpuclf.features.options import BagOfWordsOptions, FeatureOptions
 from gpuclf.models.registry import ModelOptions
@@ -50,6 +50,7 @@ class ValidationOptions(Section):
     fraction: Annotated[float, Field(gt=0, lt=1)] | None = None
     fold: FoldChoice | None = None
     stratified: bool = True  # every class keeps its share; has no meaning for a file
+    seed: Seed | None = None  # of the assignment; None: the experiment's seed
 
     @model_validator(mode="after")
     def _exactly_one_source(self) -> ValidationOptions:
@@ -68,6 +69,7 @@ class FoldsOptions(Section):
     grouped: bool = False  # documents with one value of data.group stay in one fold
     allow_small: bool = False  # a class with fewer documents than folds is let through
     index: FoldIndex | None = None  # run this fold only
+    seed: Seed | None = None  # of the assignment; None: the experiment's seed
 
     @model_validator(mode="after")
     def _index_below_k(self) -> FoldsOptions:
@@ -77,10 +79,10 @@ class FoldsOptions(Section):
 
 
 class SelectOptions(Section):
-    """How the best cell of the grid is chosen, and whether it is then trained on all rows."""
+    """How the best cell of the grid is chosen, and whether it is then trained on all rows of the training file."""
 
     metric: Metric = "accuracy"
-    refit: bool = True
+    refit: bool | None = None  # None: yes with folds, no with validation
 
 
 class TestOptions(Section):
@@ -99,18 +101,6 @@ class RunOptions(Section):
     tensorboard: bool = True
 
 
-def default_data() -> DataOptions:
-    """The data set that lies inside the package: banking77 (77 intents of bank customers)."""
-    return DataOptions.model_validate(
-        {
-            "train": "bundled:banking77/train.tsv.gz",
-            "format": "tsv",
-            "header": False,
-            "columns": ["label", "text"],
-        }
-    )
-
-
 def _no_grid(value: Any) -> Any:
     return {} if value is None else value
 
@@ -120,7 +110,7 @@ class ExperimentOptions(Section):
 
     name: Annotated[str, Field(min_length=1, pattern=r"^[^/\\\x00-\x1f.][^/\\\x00-\x1f]*$")] = "experiment"
     seed: Seed = 0
-    data: DataOptions = Field(default_factory=default_data)
+    data: DataOptions = Field(default_factory=bundled_data)
     features: FeatureOptions = Field(default_factory=BagOfWordsOptions)
     model: ModelOptions
     train: TrainOptions = Field(default_factory=TrainOptions)

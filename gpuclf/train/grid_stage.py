@@ -1,0 +1,185 @@
+"""The first stage of a run: train every cell × seed × fold, judge each on its held-out rows, choose a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gpuclf.faults import UserFault
+from gpuclf.train.corpus import Corpus
+from gpuclf.train.corpus_source import CorpusSource
+from gpuclf.train.grid import Cell, split_structural
+from gpuclf.train.harvest import Harvest, gather
+from gpuclf.train.plan import Batch, plan_batches
+from gpuclf.train.run_context import RunContext
+from gpuclf.train.selection import CellRecord, RunRecord, cell_records, choose_cell, run_records
+from gpuclf.train.training_batch import Prepared, make_loop, max_steps, prepare, replica_limit, visits_per_step
+from gpuclf.train.views import held_out_split
+
+
+@dataclass
+class GridState:
+    """How far the stage is. `harvests` holds the best cell so far and those still incomplete."""
+
+    limits: list[int] = field(default_factory=list)  # replicas a batch, by group: kept, as free memory changes
+    done: int = 0  # batches finished
+    records: list[RunRecord] = field(default_factory=list)
+    harvests: dict[int, Harvest] = field(default_factory=dict)
+
+    def pack(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        tensors: dict[str, Tensor] = {}
+        harvests: dict[str, Any] = {}
+        for cell, harvest in self.harvests.items():
+            parts, about = harvest.pack(f"harvest.{cell}")
+            tensors |= parts
+            harvests[str(cell)] = about
+        records = [asdict(record) for record in self.records]
+        return {"limits": self.limits, "done": self.done, "records": records, "harvests": harvests}, tensors
+
+    @classmethod
+    def unpack(cls, values: dict[str, Any], tensors: dict[str, Tensor], device: torch.device) -> GridState:
+        harvests = {
+            int(cell): Harvest.unpack(f"harvest.{cell}", tensors, about, device)
+            for cell, about in values["harvests"].items()
+        }
+        return cls(values["limits"], values["done"], [RunRecord(**r) for r in values["records"]], harvests)
+
+
+@dataclass(frozen=True)
+class GridResult:
+    """The table of cells, the chosen one, and what was kept of it."""
+
+    cells: list[CellRecord]
+    best: CellRecord
+    harvest: Harvest
+    state: GridState
+
+
+def run_grid(
+    context: RunContext, source: CorpusSource, cells: Sequence[Cell], seeds: Sequence[int], keep_predictors: bool
+) -> GridResult:
+    """Trains all batches, from where a checkpoint left off.
+
+    Raises UserFault where no cell has finite figures: then nothing is saved.
+    """
+    state = GridState()
+    if context.saved is not None:
+        state = GridState.unpack(context.saved.values["stage"]["grid"], context.saved.tensors, context.device)
+    per_replica = cells[0].options.model.per_replica
+    number = 0
+    for group_number, group in enumerate(split_structural(cells, per_replica)):
+        corpus = source.corpus(group[0].options)
+        split = held_out_split(context.options, corpus)
+        assert split is not None
+        if len(state.limits) == group_number:
+            model = group[0].options.model
+            state.limits.append(replica_limit(corpus, model, group[0].options.train, context.device))
+        limit = state.limits[group_number]
+        batches = plan_batches([group], seeds, split.view_numbers, [limit])
+        if number + len(batches) > state.done:
+            prepared = prepare(corpus, split, group[0].options.features, context.device, context.watch)
+            for batch in batches[max(0, state.done - number) :]:
+                _train(context, prepared, batch, state, cells, seeds, keep_predictors)
+        number += len(batches)
+    return _chosen(context, cells, state)
+
+
+def _train(
+    context: RunContext,
+    prepared: Prepared,
+    batch: Batch,
+    state: GridState,
+    cells: Sequence[Cell],
+    seeds: Sequence[int],
+    keep_predictors: bool,
+) -> None:
+    train = batch.cell.options.train
+    loop, held_out, problem = make_loop(prepared, batch, train, context.device, context.watch)
+    assert held_out is not None
+    if context.saved is not None:
+        if "loop" in context.saved.values:
+            loop.resume(context.saved)
+        context.saved = None
+    visits = visits_per_step(problem)
+
+    def save(running: Any) -> None:
+        values, tensors = state.pack()
+        context.save({"name": "grid", "grid": values}, tensors, running)
+
+    folded = prepared.split.folded
+    outcome = loop.run(
+        context.after_step(
+            "grid",
+            state.done,
+            state.done + 1,
+            batch.replicas,
+            folded,
+            max_steps(batch.cell.options.model, train),
+            lambda positions: int(visits[positions].sum()),
+            save,
+        )
+    )
+    figures = {name: value.tolist() for name, value in outcome.held_out.items()}
+    state.records += run_records(batch.replicas, outcome.status, outcome.steps, figures, folded)
+    state.done += 1
+    with context.watch.timed("evaluate"):
+        for cell in dict.fromkeys(replica.cell.index for replica in batch.replicas):
+            if _may_win(context, cells, state, cell, len(seeds) * len(prepared.split.view_numbers)):
+                part = gather(batch, cell, seeds[0], problem, held_out, outcome, keep_predictors)
+                earlier = state.harvests.get(cell)
+                state.harvests[cell] = part if earlier is None else earlier.joined(part)
+        _forget_losers(context, cells, state, len(seeds) * len(prepared.split.view_numbers))
+    if context.stop.number is not None:
+        save(None)
+        context.raise_if_stopped()
+
+
+def _complete(state: GridState, per_cell: int) -> set[int]:
+    counts: dict[int, int] = {}
+    for record in state.records:
+        counts[record.cell] = counts.get(record.cell, 0) + 1
+    return {cell for cell, count in counts.items() if count == per_cell}
+
+
+def _leader(context: RunContext, cells: Sequence[Cell], state: GridState, per_cell: int) -> int | None:
+    complete = _complete(state, per_cell)
+    records = [cell for cell in cell_records([c.settings for c in cells], state.records) if cell.index in complete]
+    best = choose_cell(records, context.options.select.metric, cells[0].options.model.simplest) if records else None
+    return None if best is None else best.index
+
+
+def _may_win(context: RunContext, cells: Sequence[Cell], state: GridState, cell: int, per_cell: int) -> bool:
+    return cell not in _complete(state, per_cell) or cell == _leader(context, cells, state, per_cell)
+
+
+def _forget_losers(context: RunContext, cells: Sequence[Cell], state: GridState, per_cell: int) -> None:
+    complete, leader = _complete(state, per_cell), _leader(context, cells, state, per_cell)
+    state.harvests = {c: harvest for c, harvest in state.harvests.items() if c not in complete or c == leader}
+
+
+def _chosen(context: RunContext, cells: Sequence[Cell], state: GridState) -> GridResult:
+    records = cell_records([cell.settings for cell in cells], state.records)
+    metric = context.options.select.metric
+    best = choose_cell(records, metric, cells[0].options.model.simplest)
+    failed = [record for record in records if not record.sound]
+    for record in failed:
+        status = ", ".join(sorted({run.status for run in record.runs if not run.sound}))
+        context.observer.note(f"cell {record.options} has no finite result ({status}); it is not a candidate")
+    if best is None:
+        raise UserFault(
+            f"all {len(records)} cell(s) of the grid diverged or gave no finite {metric}; no model was saved",
+            remedy="scale the features (features.norm: l2) or use weaker steps",
+        )
+    return GridResult(records, best, state.harvests[best.index], state)
+
+
+def out_of_fold(corpus: Corpus, harvest: Harvest) -> tuple[list[str], Tensor, Tensor]:
+    """ids, gold labels (docs,) and scores (docs, K) of the held-out rows in file order."""
+    order = torch.argsort(harvest.docs, stable=True)
+    docs = harvest.docs[order]
+    gold = torch.from_numpy(corpus.labels)[docs]
+    return [corpus.ids[doc] for doc in docs.tolist()], gold, harvest.scores[order]

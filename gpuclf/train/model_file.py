@@ -1,0 +1,142 @@
+"""A trained model on disk: model.safetensors (numbers) and model.json (classes, vocabulary, options). Never pickle.
+
+Both are the same bytes for the same model: no times, no devices, no paths.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import TypeAdapter
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from gpuclf.data.atomic_write import atomic_write
+from gpuclf.data.records import Chunk
+from gpuclf.faults import UserFault
+from gpuclf.features.encoder import Encoded, Encoder
+from gpuclf.features.options import FeatureOptions
+from gpuclf.features.rows import sparse_to
+from gpuclf.features.views import apply_scales
+from gpuclf.models.learner import LearnerOptions, Predictor
+from gpuclf.models.registry import LEARNERS
+from gpuclf.train.predictor_pack import pack_predictor, unpack_predictor
+
+FORMAT = 1
+TENSORS = "model.safetensors"
+ABOUT = "model.json"
+_FEATURES: TypeAdapter[Any] = TypeAdapter(FeatureOptions)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A chunk of documents with their scores (R, docs, K) float32, on the CPU."""
+
+    encoded: Encoded
+    scores: Tensor
+    flagged: Tensor  # (docs,) bool: every class was impossible; the scores are the prior's
+
+
+@dataclass(frozen=True)
+class Model:
+    """Everything that turns new documents into scores: encoder, feature scales, predictor, class names.
+
+    col_scale (V+1,) is that of the view the model was trained on.
+    """
+
+    classes: tuple[str, ...]
+    encoder: Encoder
+    features: Any  # FeatureOptions
+    col_scale: Tensor
+    predictor: Predictor
+    options: LearnerOptions
+    index_base: int | None
+    device: torch.device
+
+    def score(self, chunks: Iterator[Chunk]) -> Iterator[Scored]:
+        """Scores of new documents, a chunk at a time; features that the model does not know are counted, not used."""
+        for chunk in chunks:
+            encoded = self.encoder.encode([chunk])
+            rows = sparse_to(encoded.rows, self.device)
+            col_scale = self.col_scale.to(self.device)
+            row_scale = apply_scales(rows, col_scale, self.features)
+            docs = torch.arange(rows.num_docs, device=self.device)
+            scores = self.predictor.scores(rows, docs, col_scale, row_scale).cpu()
+            flagged = self.predictor.flagged(rows, docs, col_scale, row_scale).any(dim=0).cpu()
+            yield Scored(encoded, scores, flagged)
+
+
+def save_model(folder: Path, model: Model) -> None:
+    """Writes both files, each whole or not at all; the numbers first, so that model.json means a complete model."""
+    tensors, predictor = pack_predictor(model.predictor)
+    numbers = {f"predictor.{name}": tensor for name, tensor in tensors.items()}
+    numbers["col_scale"] = model.col_scale.cpu().contiguous()
+    about = {
+        "format": FORMAT,
+        "classes": list(model.classes),
+        "model": model.options.model_dump(mode="json"),
+        "predictor": predictor,
+        "features": model.features.model_dump(mode="json"),
+        "encoder": model.encoder.to_json(),
+        "index_base": model.index_base,
+    }
+    atomic_write(folder / TENSORS, save(numbers))
+    atomic_write(folder / ABOUT, json.dumps(about, ensure_ascii=False, indent=None, separators=(",", ":")) + "\n")
+
+
+def load_model(folder: Path, device: torch.device) -> Model:
+    """The model of a run folder, on `device`, wherever it was trained. Raises UserFault for anything else."""
+    about, numbers = _read_about(folder / ABOUT), _read_numbers(folder / TENSORS)
+    try:
+        options = LEARNERS[about["model"]["type"]].model_validate(about["model"], strict=False)
+        fields = {
+            name.removeprefix("predictor."): tensor
+            for name, tensor in numbers.items()
+            if name.startswith("predictor.")
+        }
+        features = _FEATURES.validate_python(about["features"], strict=False)
+        return Model(
+            classes=tuple(about["classes"]),
+            encoder=Encoder.from_json(about["encoder"], features),
+            features=features,
+            col_scale=numbers["col_scale"].to(device),
+            predictor=unpack_predictor(fields, about["predictor"], device),
+            options=options,
+            index_base=about["index_base"],
+            device=device,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserFault(f"is not a complete model file ({error})", file=folder / ABOUT) from error
+
+
+def _read_about(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise UserFault(
+            "there is no trained model here", file=path.parent, remedy="give the folder of a finished run"
+        )
+    try:
+        about = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise UserFault(_REFUSED, file=path) from error
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        found = about.get("format") if isinstance(about, dict) else None
+        raise UserFault(f"has model format {found}, this gpuclf reads format {FORMAT}", file=path)
+    return about
+
+
+def _read_numbers(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise UserFault("is missing", file=path, remedy="the run folder is not complete; train or resume it")
+    try:
+        return load(path.read_bytes())
+    except SafetensorError as error:
+        raise UserFault(_REFUSED, file=path) from error
+
+
+_REFUSED = "is not a gpuclf model; pickled objects (.pkl, .pt, .bin) are never loaded, since opening one runs its code"

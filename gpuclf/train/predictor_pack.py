@@ -1,0 +1,25 @@
+"""Predictors as named tensors and plain values, and back without a template."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gpuclf.models.learner import Predictor
+from gpuclf.models.registry import PREDICTORS
+from gpuclf.models.replica_axis import flatten
+
+
+def pack_predictor(predictor: Predictor) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors by field name, and a JSON-able record of the kind and of the plain fields."""
+    tensors, values = flatten(predictor)
+    kind = next(name for name, known in PREDICTORS.items() if type(predictor) is known)
+    return tensors, {"kind": kind, "values": values}
+
+
+def unpack_predictor(tensors: dict[str, Tensor], about: dict[str, Any], device: torch.device) -> Predictor:
+    """The predictor that `pack_predictor` took apart, on `device`. KeyError or TypeError for anything else."""
+    fields = {name: tensor.to(device) for name, tensor in tensors.items()}
+    return PREDICTORS[about["kind"]](**about["values"], **fields)

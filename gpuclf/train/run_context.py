@@ -1,0 +1,119 @@
+"""What the stages of a run share: options, device, observer, checkpoints, signals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gpuclf.train.checkpoint import Checkpoint, save_checkpoint
+from gpuclf.train.loop import BatchLoop, StepReport
+from gpuclf.train.observer import Observer, StepProgress
+from gpuclf.train.options import ExperimentOptions
+from gpuclf.train.plan import Replica
+from gpuclf.train.signals import Interrupted, StopRequest
+from gpuclf.train.stopwatch import Stopwatch
+
+CHECKPOINTS = "checkpoints"
+
+
+@dataclass
+class RunContext:
+    """One run as its stages see it. `saved` is the checkpoint that the run continues from, until a stage takes it up."""
+
+    options: ExperimentOptions
+    device: torch.device
+    folder: Path
+    observer: Observer
+    stop: StopRequest
+    watch: Stopwatch
+    saved: Checkpoint | None = None
+    fingerprint: dict[str, str] = field(default_factory=dict)
+    _last_save: float = field(default_factory=time.monotonic)
+
+    def save(self, stage: dict[str, Any], tensors: dict[str, Tensor], loop: BatchLoop | None = None) -> None:
+        """Writes a checkpoint: the stage's own values and tensors, and the running loop's."""
+        inner = loop.checkpoint() if loop is not None else Checkpoint({}, {})
+        values = {
+            "stage": stage,
+            "log": self.observer.sync(),
+            "seconds": self.watch.seconds,
+            "fingerprint": self.fingerprint,
+            **inner.values,
+        }
+        save_checkpoint(self.folder / CHECKPOINTS, Checkpoint({**tensors, **inner.tensors}, values))
+        self._last_save = time.monotonic()
+
+    def after_step(
+        self,
+        phase: str,
+        batch: int,
+        batches: int,
+        replicas: Sequence[Replica],
+        folded: bool,
+        max_steps: int | None,
+        documents: Callable[[Tensor], int],
+        save: Callable[[BatchLoop], None],
+    ) -> Callable[[StepReport, BatchLoop], None]:
+        """The loop's callback: rows and progress to the observer, checkpoints when due, and the end on a signal.
+
+        `documents(positions)` counts the document visits of one step of those replicas.
+        """
+
+        def callback(report: StepReport, loop: BatchLoop) -> None:
+            rows = step_rows(report, phase, batch, replicas, folded)
+            visits = documents(report.positions)
+            count = report.positions.numel()
+            self.observer.step(
+                rows,
+                StepProgress(
+                    phase, batch, batches, report.step, max_steps, count, report.running, visits, report.seconds
+                ),
+            )
+            if loop.running and (self._due(report.step) or self.stop.number is not None):
+                save(loop)
+            if loop.running:
+                self.raise_if_stopped()
+
+        return callback
+
+    def raise_if_stopped(self) -> None:
+        """Ends the run after a signal; call it right after a checkpoint."""
+        if self.stop.number is not None:
+            raise Interrupted(self.stop.number)
+
+    def _due(self, step: int) -> bool:
+        train = self.options.train
+        if train.checkpoint_every is not None and step % train.checkpoint_every == 0:
+            return True
+        return time.monotonic() - self._last_save >= train.checkpoint_seconds
+
+
+def step_rows(
+    report: StepReport, phase: str, batch: int, replicas: Sequence[Replica], folded: bool
+) -> list[dict[str, Any]]:
+    """The lines of metrics.jsonl for one step, one a replica."""
+    columns = {name: value.cpu().tolist() for name, value in report.figures.items()}
+    held_out = {name: value.tolist() for name, value in (report.held_out or {}).items()}
+    rows = []
+    for place, position in enumerate(report.positions.tolist()):
+        replica = replicas[position]
+        row: dict[str, Any] = {
+            "phase": phase,
+            "batch": batch,
+            "step": report.step,
+            "cell": replica.cell.index,
+            "options": replica.cell.settings,
+            "seed": replica.seed,
+            "fold": replica.view if folded else None,
+        }
+        row |= {name: values[place] for name, values in columns.items()}
+        if held_out:
+            row["held_out"] = {name: values[place] for name, values in held_out.items()}
+        rows.append(row)
+    return rows

@@ -1,0 +1,107 @@
+"""From trained replicas to a table of cells, and from the table to the chosen cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
+from typing import Any
+
+from gpuclf.train.loop import DIVERGED
+from gpuclf.train.plan import Replica
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One trained replica as the run folder tells of it. `fold` is None where there are none."""
+
+    cell: int
+    seed: int
+    fold: int | None
+    status: str
+    steps: int
+    figures: dict[str, float]
+
+    @property
+    def sound(self) -> bool:
+        return self.status != DIVERGED and all(math.isfinite(value) for value in self.figures.values())
+
+
+@dataclass(frozen=True)
+class CellRecord:
+    """All runs of one setting. mean and std (over folds and seeds, n − 1) are empty where a run diverged."""
+
+    index: int
+    options: dict[str, Any]
+    runs: tuple[RunRecord, ...]
+    mean: dict[str, float] = field(default_factory=dict)
+    std: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def sound(self) -> bool:
+        return all(run.sound for run in self.runs)
+
+    def as_json(self) -> dict[str, Any]:
+        runs = [
+            {"seed": run.seed, "fold": run.fold, "status": run.status, "steps": run.steps, **run.figures}
+            for run in self.runs
+        ]
+        status = "ok" if self.sound else "failed"
+        return {"options": self.options, "status": status, "runs": runs, "mean": self.mean, "std": self.std}
+
+
+def cell_records(settings: Sequence[dict[str, Any]], runs: Sequence[RunRecord]) -> list[CellRecord]:
+    """One record a cell, runs ordered by seed and fold."""
+    records = []
+    for index, options in enumerate(settings):
+        own = sorted((run for run in runs if run.cell == index), key=lambda run: (run.seed, run.fold or 0))
+        cell = CellRecord(index, options, tuple(own))
+        if own and cell.sound:
+            names = own[0].figures
+            values = {name: [run.figures[name] for run in own] for name in names}
+            mean = {name: fmean(value) for name, value in values.items()}
+            std = {name: stdev(value) if len(value) > 1 else 0.0 for name, value in values.items()}
+            cell = CellRecord(index, options, tuple(own), mean, std)
+        records.append(cell)
+    return records
+
+
+def choose_cell(cells: Sequence[CellRecord], metric: str, simplest: dict[str, int]) -> CellRecord | None:
+    """The cell with the highest mean of `metric`; None where no cell is sound.
+
+    A cell with a diverged or non-finite run is no candidate. Ties go to the simplest: `simplest` gives for an option
+    the direction of stronger regularisation (−1 smaller, +1 larger); then to the first in the grid.
+    """
+    candidates = [cell for cell in cells if cell.sound and (metric in cell.mean or len(cells) == 1)]
+    if not candidates:
+        return None
+
+    def rank(cell: CellRecord) -> tuple[float, list[float], int]:
+        directions = [
+            -simplest[key] * float(value) for key, value in sorted(cell.options.items()) if key in simplest
+        ]
+        return -cell.mean.get(metric, 0.0), directions, cell.index
+
+    return min(candidates, key=rank)
+
+
+def run_records(
+    replicas: Sequence[Replica],
+    status: Sequence[str],
+    steps: Sequence[int],
+    figures: dict[str, list[float]],
+    folded: bool,
+) -> list[RunRecord]:
+    """Records of one batch; figures hold one value a replica."""
+    return [
+        RunRecord(
+            cell=replica.cell.index,
+            seed=replica.seed,
+            fold=replica.view if folded else None,
+            status=status[place],
+            steps=steps[place],
+            figures={name: values[place] for name, values in figures.items()},
+        )
+        for place, replica in enumerate(replicas)
+    ]

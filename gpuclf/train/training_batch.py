@@ -1,0 +1,95 @@
+"""One batch of replicas made ready: its problem on the device, its learner, its loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gpuclf.features.rows import Views, sparse_to
+from gpuclf.features.views import fit_views
+from gpuclf.models.learner import LearnerOptions, Problem
+from gpuclf.models.train_options import TrainOptions
+from gpuclf.train.corpus import Corpus, as_tensor
+from gpuclf.train.devices import free_bytes
+from gpuclf.train.held_out import HeldOutRows
+from gpuclf.train.loop import BatchLoop
+from gpuclf.train.plan import Batch, as_replicas
+from gpuclf.train.stopwatch import Stopwatch
+from gpuclf.train.views import Split
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A corpus and a split on the device, with what each view's training rows taught."""
+
+    corpus: Corpus
+    split: Split
+    rows: object
+    labels: Tensor
+    keys: Tensor
+    views: Views
+
+    def problem(self, batch: Batch, model: LearnerOptions, device: torch.device) -> Problem:
+        place = {number: index for index, number in enumerate(self.split.view_numbers)}
+        replicas = as_replicas(batch.replicas, model.per_replica, device)
+        view = torch.tensor([place[replica.view] for replica in batch.replicas], device=device)
+        return Problem(
+            rows=self.rows,  # type: ignore[arg-type]
+            labels=self.labels,
+            keys=self.keys,
+            num_classes=len(self.corpus.classes),
+            views=self.views,
+            replicas=type(replicas)(view, replicas.seed, replicas.options),
+        )
+
+    @property
+    def held_out(self) -> bool:
+        return not bool(self.split.train.all())
+
+
+def prepare(corpus: Corpus, split: Split, features: object, device: torch.device, watch: Stopwatch) -> Prepared:
+    """Moves the rows to the device and learns every view's feature statistics from its training rows."""
+    with watch.timed("features"):
+        rows = sparse_to(corpus.rows, device)
+        labels, keys = as_tensor(corpus.labels, device), as_tensor(corpus.keys, device)
+        views = fit_views(rows, labels, len(corpus.classes), split.train.to(device), features)
+    return Prepared(corpus, split, rows, labels, keys, views)
+
+
+def make_loop(
+    prepared: Prepared,
+    batch: Batch,
+    train: TrainOptions,
+    device: torch.device,
+    watch: Stopwatch,
+    wants_alternatives: bool = False,
+) -> tuple[BatchLoop, HeldOutRows | None, Problem]:
+    """The loop of one batch, its held-out rows (None where nothing is held out) and its problem."""
+    model: LearnerOptions = batch.cell.options.model
+    problem = prepared.problem(batch, model, device)
+    held_out = None
+    if prepared.held_out:
+        held_out = HeldOutRows(problem, len(prepared.corpus.classes) + len(prepared.corpus.extra_classes))
+    learner = model.build(train, prepared.corpus.classes)
+    with watch.timed("train"):
+        loop = BatchLoop(learner, problem, train, max_steps(model, train), held_out, wants_alternatives, watch)
+    return loop, held_out, problem
+
+
+def max_steps(model: LearnerOptions, train: TrainOptions) -> int | None:
+    """The last step of a learner that counts epochs; None where the learner alone decides."""
+    return train.max_epochs if "max_epochs" in model.train_keys else None
+
+
+def replica_limit(corpus: Corpus, model: LearnerOptions, train: TrainOptions, device: torch.device) -> int:
+    """How many replicas one batch may hold: by `train.memory_budget`, else by half of the free memory."""
+    budget = free_bytes(device) if train.memory_budget is None else int(train.memory_budget * 2**30)
+    each = model.bytes_per_replica(corpus.rows.num_features, len(corpus.classes))
+    return max(1, budget // max(1, each))
+
+
+def visits_per_step(problem: Problem) -> Tensor:
+    """(R,) int64: documents that one step of each replica visits."""
+    return problem.views.train.sum(dim=1).cpu()[problem.replicas.view.cpu()]
