@@ -1,0 +1,1 @@
+"""What a person sees while and after training: console, TensorBoard, run folder, plots. Heavy imports are lazy."""

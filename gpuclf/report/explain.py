@@ -1,0 +1,111 @@
+"""A linear model in words: top features per class, confused pairs, sizes, options (`gpuclf show`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import torch
+from torch import Tensor
+
+from gpuclf.report.summary import option_text
+from gpuclf.report.visible_text import open_console, visible
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What `show` says. weights (V+1, K) with the offset in row 0, feature_names V entries, confusion (K, K) counts by
+    gold row and predicted column; None for what a model does not have."""
+
+    name: str
+    classes: Sequence[str]
+    feature_names: Sequence[str] | None = None
+    weights: Tensor | None = None
+    confusion: Tensor | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)  # by config key
+    sizes: Mapping[str, int] = field(default_factory=dict)  # documents, features …
+
+
+def contrast(weights: Tensor) -> Tensor:
+    """Weights (V+1, K) minus their mean over the classes: the part of a weight that tells classes apart.
+
+    A constant added to all classes of a feature changes no decision, so only this part can be compared across features
+    (in naive Bayes every weight of a frequent word is high). Infinite weights (excluded classes) stay out of the mean
+    and keep their place; with one class there is nothing to contrast.
+    """
+    if weights.shape[1] < 2:
+        return weights
+    finite = torch.isfinite(weights)
+    total = torch.where(finite, weights, 0.0).sum(dim=1, keepdim=True)
+    return weights - total / finite.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+def top_features(weights: Tensor, names: Sequence[str], count: int) -> list[list[tuple[str, float]]]:
+    """Per class the features with the highest contrasting weights, highest first; ties by the lowest feature.
+
+    Only weights above 0 are named, so a class may have fewer than `count`, or none. The offset is no feature.
+    """
+    body = contrast(weights.double())[1:]
+    assert body.shape[0] == len(names), (body.shape, len(names))
+    result: list[list[tuple[str, float]]] = []
+    for column in body.T:
+        candidates = torch.nonzero((column > 0) & torch.isfinite(column)).flatten()
+        order = torch.sort(column[candidates], descending=True, stable=True).indices[:count]
+        result.append([(names[int(v)], float(column[v])) for v in candidates[order]])
+    return result
+
+
+def confused_pairs(confusion: Tensor, classes: Sequence[str], count: int) -> list[tuple[str, str, int, float]]:
+    """(gold, predicted, documents, share of the gold class) of the most frequent errors; ties by class order."""
+    errors = confusion.clone().long()
+    errors.fill_diagonal_(0)
+    support = confusion.sum(dim=1)
+    flat = errors.flatten()
+    order = torch.sort(flat, descending=True, stable=True).indices[:count]
+    pairs = []
+    for place in order[flat[order] > 0].tolist():
+        gold, predicted = divmod(place, len(classes))
+        share = int(flat[place]) / int(support[gold])
+        pairs.append((classes[gold], classes[predicted], int(flat[place]), share))
+    return pairs
+
+
+def print_model(facts: ModelFacts, *, features: int = 8, pairs: int = 15, stream: IO[str] | None = None) -> None:
+    """Prints the model for a person, to stdout unless told otherwise."""
+    from rich.table import Table
+
+    console = open_console(stream)
+    console.print(f"{visible(facts.name)}: {len(facts.classes)} classes", style="bold")
+    console.print(", ".join(f"{value:,} {name}" for name, value in facts.sizes.items()))
+    if facts.options:
+        table = Table("option", "value", box=None, pad_edge=False)
+        for key, value in facts.options.items():
+            table.add_row(visible(key), visible(option_text(value), 100))
+        console.print(table, "")
+    if facts.weights is not None and facts.feature_names is not None:
+        console.print("Features that speak most for a class (weight above the mean of the classes)", style="bold")
+        table = Table("class", "features", box=None, pad_edge=False)
+        for name, top in zip(
+            facts.classes, top_features(facts.weights, facts.feature_names, features), strict=True
+        ):
+            table.add_row(visible(name, 40), ", ".join(f"{visible(f, 40)} {w:.3g}" for f, w in top) or "(none)")
+        console.print(table, "")
+    if facts.confusion is not None:
+        _print_confusions(console, facts, facts.confusion, pairs)
+
+
+def _print_confusions(console: Any, facts: ModelFacts, confusion: Tensor, pairs: int) -> None:
+    from rich.table import Table
+
+    rows = confused_pairs(confusion, facts.classes, pairs)
+    total, wrong = int(confusion.sum()), int(confusion.sum() - confusion.diagonal().sum())
+    console.print(f"Confusions: {wrong:,} of {total:,} documents are wrong", style="bold")
+    if not rows:
+        return
+    table = Table("gold", "predicted", box=None, pad_edge=False)
+    table.add_column("documents", justify="right")
+    table.add_column("of the class", justify="right")
+    for gold, predicted, documents, share in rows:
+        table.add_row(visible(gold, 40), visible(predicted, 40), str(documents), f"{share:.1%}")
+    console.print(table)

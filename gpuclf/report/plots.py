@@ -1,0 +1,139 @@
+"""Figures for people: confusion matrix and PR curves. Matplotlib is imported when a figure is drawn; no global state."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gpuclf.report.ranking_curve import PrCurve, pr_curve, thin
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COUNTS_UP_TO = 25  # classes whose counts are written into the cells
+_CURVES_SHOWN = 8
+_LABEL_CHARS = 32
+
+
+def confusion_counts(gold: Tensor, predicted: Tensor, num_classes: int) -> NDArray[np.int64]:
+    """(K, K) documents by gold class (row) and predicted class (column); those with an unknown gold class (-1) left out."""
+    known = gold >= 0
+    pairs = gold[known] * num_classes + predicted[known]
+    return pairs.bincount(minlength=num_classes**2).reshape(num_classes, num_classes).numpy()
+
+
+def confusion_figure(gold: Tensor, predicted: Tensor, classes: Sequence[str], *, title: str = "") -> Figure:
+    """Rows gold, columns predicted, coloured by the share of the row. Readable from 2 to about 100 classes.
+
+    With few classes the counts stand in the cells; with many the correct ones fade out, because the errors are of interest.
+    """
+    counts = confusion_counts(gold, predicted, len(classes))
+    size = len(classes)
+    support = counts.sum(axis=1, keepdims=True)
+    share = counts / np.maximum(support, 1)
+    errors_only = size > _COUNTS_UP_TO
+    if errors_only:
+        np.fill_diagonal(share, 0.0)
+    with _plain_text():
+        from matplotlib.figure import Figure
+
+        side = min(max(3.0 + 0.3 * size, 5.0), 22.0)
+        longest = max(len(_shown(name)) for name in classes)
+        margin = 0.075 * longest
+        figure = Figure(figsize=(side + margin, side + margin), dpi=100, layout="constrained")
+        axes = figure.add_subplot()
+        image = axes.imshow(share, cmap="Reds" if errors_only else "Blues", vmin=0.0, vmax=max(float(share.max()), 1e-9))
+        font = 9.0 if size <= _COUNTS_UP_TO else max(4.0, min(9.0, 550 / size))
+        axes.set_xticks(range(size), [_shown(name) for name in classes], rotation=90, fontsize=font)
+        axes.set_yticks(range(size), [_shown(name) for name in classes], fontsize=font)
+        axes.set_xlabel("predicted")
+        axes.set_ylabel("gold")
+        figure.colorbar(image, ax=axes, shrink=0.6, label="share of the gold class" + (" (errors)" if errors_only else ""))
+        correct = int(np.trace(counts))
+        total = int(counts.sum())
+        unknown = int((gold < 0).sum())
+        note = f", {unknown} of classes unknown to the model left out" if unknown else ""
+        axes.set_title(f"{title + ': ' if title else ''}{correct} of {total} correct{note}")
+        _write_counts(axes, counts, share, font, errors_only=errors_only)
+    return figure
+
+
+def pr_figure(gold: Tensor, scores: Tensor, classes: Sequence[str], *, title: str = "") -> Figure:
+    """PR curves of single classes: all of them up to eight, else the eight with the lowest average precision in colour
+    and the others in grey behind them."""
+    curves: list[tuple[str, PrCurve]] = []
+    for index, name in enumerate(classes):
+        positive = (gold == index).numpy()
+        if positive.any():
+            curves.append((name, pr_curve(positive, scores[:, index].numpy())))
+    curves.sort(key=lambda item: item[1].average_precision)
+    with _plain_text():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(10.0, 6.5), dpi=100, layout="constrained")
+        axes = figure.add_subplot()
+        for _, curve in curves[_CURVES_SHOWN:]:
+            _draw(axes, curve, color="0.85", linewidth=0.7)
+        for place, (name, curve) in enumerate(curves[:_CURVES_SHOWN]):
+            _draw(axes, curve, color=f"C{place}", label=f" {_shown(name)}  {curve.average_precision:.3f}")
+        axes.set(xlabel="recall", ylabel="precision", xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
+        axes.grid(alpha=0.3)
+        mean = float(np.mean([curve.average_precision for _, curve in curves])) if curves else float("nan")
+        axes.set_title(f"{title + ': ' if title else ''}mean average precision {mean:.3f} over {len(curves)} classes")
+        if curves:
+            heading = "lowest average precision" if len(curves) > _CURVES_SHOWN else "average precision"
+            axes.legend(title=heading, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    return figure
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as a PNG file."""
+    with _plain_text():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        buffer = io.BytesIO()
+        FigureCanvasAgg(figure).print_png(buffer)
+    return buffer.getvalue()
+
+
+def _draw(axes: Axes, curve: PrCurve, **style: object) -> None:
+    points = thin(curve, 256)
+    axes.plot(points.recall, points.precision, **style)  # type: ignore[arg-type]
+
+
+def _write_counts(
+    axes: Axes, counts: NDArray[np.int64], share: NDArray[np.float64], font: float, *, errors_only: bool
+) -> None:
+    """Numbers in the cells that have any; above the limit only those of notable errors, small."""
+    limit = share.max() / 2
+    for row, column in np.argwhere(counts > 0):
+        if errors_only and (row == column or share[row, column] < 0.1):
+            continue
+        color = "white" if share[row, column] > limit else "black"
+        axes.text(
+            column, row, str(counts[row, column]), ha="center", va="center", color=color, fontsize=min(font, 8.0)
+        )
+
+
+def _shown(name: str) -> str:
+    flat = " ".join(name.split()) or repr(name)
+    return flat if len(flat) <= _LABEL_CHARS else flat[: _LABEL_CHARS - 1] + "…"
+
+
+@contextmanager
+def _plain_text() -> Iterator[None]:
+    """Class names are no formulas ($ means $), and a script that the font lacks is shown as boxes without a warning."""
+    import matplotlib
+
+    with matplotlib.rc_context({"text.parse_math": False}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
+        yield
