@@ -81,7 +81,7 @@ part() {
 run_pytest=("$python" -m pytest -q -o "addopts=--import-mode=importlib --strict-markers" -W default)
 if [[ -n "$dry" ]]; then
   part ops 120 "${run_pytest[@]}" -m "not slow" tests/ops/test_counter_hash.py
-  part mira 120 "$python" -m benchmarks.linear --quick --epochs 1 --folds 2 --device cpu
+  part linear 240 "$python" -m benchmarks.linear --quick --epochs 1 --folds 2 --device cpu
 else
   part ops 150 "${run_pytest[@]}" -m "not slow" tests/ops
   part contract 90 "${run_pytest[@]}" -m "not slow" tests/contract

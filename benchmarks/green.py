@@ -15,7 +15,7 @@ def require_green(tests: Sequence[str]) -> None:
     missing = [test for test in tests if not (ROOT / test).is_file()]
     if missing:
         sys.exit(f"no times without tests: {', '.join(missing)} is missing")
-    # Order and warnings are left aside here: another machine's libraries may warn, and lack the plugin for random order.
+    # Order and warnings are left aside: another machine's libraries may warn, and lack the plugin for random order.
     settings = ["-m", "not slow", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib", "-W", "default"]
     command = [sys.executable, "-m", "pytest", "-q", *settings, *tests]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -44,9 +44,8 @@ TESTS = [
     "tests/ops/test_sparse_scores.py",
     "tests/ops/test_class_counts.py",
 ]
-WORDS = {"token_pattern": r"\b\w+\b", "lowercase": True}
-TFIDF = BagOfWordsOptions(weighting="tfidf", sublinear=True, norm="l2", **WORDS)
-COUNTS = BagOfWordsOptions(weighting="count", **WORDS)
+TFIDF = BagOfWordsOptions(token_pattern=r"\b\w+\b", weighting="tfidf", sublinear=True, norm="l2")
+COUNTS = BagOfWordsOptions(token_pattern=r"\b\w+\b", weighting="count")
 
 
 @dataclass(frozen=True)

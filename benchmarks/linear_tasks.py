@@ -13,16 +13,17 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.green import ROOT
+from gpuclf.data.class_order import class_order
+from gpuclf.data.open import open_reader
 from gpuclf.data.options import DataOptions
-from gpuclf.data.splits import fold_of
+from gpuclf.data.splits import document_keys, fold_of
+from gpuclf.features.encoder import fit_encoder
 from gpuclf.features.options import BagOfWordsOptions
 from gpuclf.features.rows import SparseRows, Views, sparse_to
 from gpuclf.features.views import fit_views
 from gpuclf.models.learner import LearnerOptions, Problem, Replicas
 from gpuclf.models.train_options import TrainOptions
-from gpuclf.train.corpus import Corpus, read_corpus
 from gpuclf.train.held_out import HeldOutRows
-from gpuclf.train.observer import SilentObserver
 
 BUNDLED = "banking77"
 
@@ -31,17 +32,16 @@ BUNDLED = "banking77"
 class Task:
     """A data set, encoded once, with its folds; `features` says what is learnt from each fold's training rows."""
 
-    corpus: Corpus
+    rows: SparseRows
+    labels: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    classes: tuple[str, ...]
     folds: NDArray[np.int64]
     features: BagOfWordsOptions
 
     @property
     def num_folds(self) -> int:
         return int(self.folds.max()) + 1
-
-    @property
-    def num_docs(self) -> int:
-        return self.corpus.num_docs
 
 
 @dataclass(frozen=True)
@@ -70,18 +70,14 @@ def load_task(data_set: str, features: BagOfWordsOptions, folds: int) -> Task:
     data = DataOptions.model_validate(
         {"train": data_file(data_set), "format": "tsv", "header": False, "columns": ["label", "text"]}
     )
-    corpus = read_corpus(data, features, None, SilentObserver())
-    fold = fold_of(
-        corpus.keys,
-        corpus.labels,
-        None,
-        k=folds,
-        seed=0,
-        stratified=True,
-        allow_small=True,
-        class_names=corpus.classes,
-    )
-    return Task(corpus, fold, features)
+    _, encoded = fit_encoder(open_reader(data.train, data).chunks(), features)
+    assert encoded.labels is not None, "a training file has labels"
+    classes = class_order(encoded.labels)
+    position = {name: index for index, name in enumerate(classes)}
+    labels = np.array([position[label] for label in encoded.labels], dtype=np.int64)
+    keys = document_keys(encoded.ids)
+    fold = fold_of(keys, labels, None, k=folds, seed=0, stratified=True, allow_small=True, class_names=classes)
+    return Task(encoded.rows, labels, keys, classes, fold, features)
 
 
 def train_masks(task: Task) -> torch.Tensor:
@@ -91,9 +87,9 @@ def train_masks(task: Task) -> torch.Tensor:
 
 def our_accuracies(task: Task, grid: Grid, device: torch.device) -> NDArray[np.float64]:
     """(cells, folds) held-out accuracy. All folds learn their own idf, all models train as one batch."""
-    labels = torch.from_numpy(task.corpus.labels)
-    num_classes = len(task.corpus.classes)
-    fitted = fit_views(task.corpus.rows, labels, num_classes, train_masks(task), task.features)
+    labels = torch.from_numpy(task.labels)
+    num_classes = len(task.classes)
+    fitted = fit_views(task.rows, labels, num_classes, train_masks(task), task.features)
     cells = len(grid.values)
     replicas = Replicas(
         view=torch.arange(task.num_folds).repeat_interleave(cells),
@@ -101,14 +97,14 @@ def our_accuracies(task: Task, grid: Grid, device: torch.device) -> NDArray[np.f
         options={grid.key: torch.tensor(grid.values, dtype=torch.float64).repeat(task.num_folds)},
     )
     problem = Problem(
-        rows=sparse_to(task.corpus.rows, device),
+        rows=sparse_to(task.rows, device),
         labels=labels.to(device),
-        keys=torch.from_numpy(task.corpus.keys).to(device),
+        keys=torch.from_numpy(task.keys).to(device),
         num_classes=num_classes,
         views=_views_to(fitted, device),
         replicas=replicas.to(device),
     )
-    learner = grid.learner.build(TrainOptions(max_epochs=grid.steps), task.corpus.classes)
+    learner = grid.learner.build(TrainOptions(max_epochs=grid.steps), task.classes)
     state: Any = learner.init(problem)
     for _ in range(grid.steps):
         state = learner.step(problem, state)
@@ -127,10 +123,10 @@ def _views_to(views: Views, device: torch.device) -> Views:
 
 def as_given_to_peers(task: Task) -> scipy.sparse.csr_matrix:
     """The same rows as a scipy matrix, weighted with statistics of all documents; what peers get ready-made."""
-    rows: SparseRows = task.corpus.rows
-    labels = torch.from_numpy(task.corpus.labels)
+    rows: SparseRows = task.rows
+    labels = torch.from_numpy(task.labels)
     everyone = torch.ones(1, rows.num_docs, dtype=torch.bool)
-    view = fit_views(rows, labels, len(task.corpus.classes), everyone, task.features)
+    view = fit_views(rows, labels, len(task.classes), everyone, task.features)
     values = rows.val.to(torch.float64)
     if view.col_scale is not None:
         values = values * view.col_scale[0, rows.col.long()]
@@ -149,5 +145,5 @@ def peer_accuracies(
     search = GridSearchCV(
         estimator, {option: list(values)}, cv=PredefinedSplit(task.folds), n_jobs=jobs, refit=False, scoring="accuracy"
     )
-    search.fit(matrix, task.corpus.labels)
+    search.fit(matrix, task.labels)
     return np.stack([search.cv_results_[f"split{fold}_test_score"] for fold in range(task.num_folds)], axis=1)
