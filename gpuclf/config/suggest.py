@@ -1,0 +1,102 @@
+"""Unknown keys: what they were probably meant to be, and where they belong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+from pydantic import BaseModel
+
+from gpuclf.config.compose import EXTENDS
+from gpuclf.config.schema import Data, all_keys, below, chosen, fields_of, spec_at, type_names
+from gpuclf.config.tree import KeyPath, key_text
+from gpuclf.faults import UserFault
+
+CUTOFF = 0.7  # of difflib's ratio: l_2 ~ l2, lerning_rate ~ learning_rate, epochs ~ max_epochs
+
+
+def unknown_key(root: type[BaseModel], data: Data, path: KeyPath) -> list[UserFault]:
+    """The faults of a key that is not in the schema, and of what stands below it."""
+    name, parent = str(path[-1]), path[:-1]
+    where = f"section {key_text(parent)}" if parent else "the top level"
+    spec = spec_at(root, data, parent)
+    section = chosen(spec, _at(data, parent)) if spec is not None else None
+    if spec is not None and section is not None:
+        others = [other for other in spec.sections if other is not section and name in other.model_fields]
+        if others:
+            return [_not_of_this_type(path, section, others)]
+    names = list(fields_of(section)) if section is not None else []
+    if not parent:
+        names.append(EXTENDS)
+    candidates = _candidates(root, data, parent, name, names)
+    if candidates:
+        remedy = f"did you mean {' or '.join(candidates)}?"
+    else:
+        remedy = f"{where} has: {', '.join(names)}" if names else None
+    if "." in name and spec_at(root, data, (*parent, *name.split("."))) is not None:
+        remedy = f"write it as {_nested(name)}; only inside grid are keys written with dots"
+    faults = [UserFault(f"there is no key '{name}' in {where}", key=key_text(path), remedy=remedy)]
+    return faults + list(_below_unknown(root, data, path, get_close_matches(name, names, 1, CUTOFF)))
+
+
+def close(name: object, names: list[str]) -> str | None:
+    """The nearest of some names, if any is near."""
+    by_lower = {candidate.lower(): candidate for candidate in names}
+    match = get_close_matches(str(name).lower(), list(by_lower), 1, CUTOFF)
+    return by_lower[match[0]] if match else None
+
+
+def _candidates(root: type[BaseModel], data: Data, parent: KeyPath, name: str, names: list[str]) -> list[str]:
+    """Full names of keys that may be meant: near ones of this section, then the same or a near name elsewhere."""
+    here = close(name, names)
+    found = [key_text((*parent, here))] if here is not None else []
+    elsewhere = [path for path in all_keys(root, data) if path[:-1] != parent]
+    same = [key_text(path) for path in elsewhere if str(path[-1]) == name]
+    if same:
+        return [*found, *same[:2]]
+    if found:
+        return found
+    near = close(name, sorted({str(path[-1]) for path in elsewhere}))
+    return [key_text(path) for path in elsewhere if path[-1] == near][:2] if near is not None else []
+
+
+def _not_of_this_type(path: KeyPath, section: type[BaseModel], others: list[type[BaseModel]]) -> UserFault:
+    parent = key_text(path[:-1])
+    here = " or ".join(type_names(section))
+    there = ", ".join(name for other in others for name in type_names(other))
+    return UserFault(
+        f"does not apply to {parent}.type {here}; it is an option of {there}",
+        key=key_text(path),
+        remedy=f"remove it (on the command line: ~{key_text(path)}) or choose another {parent}.type",
+    )
+
+
+def _below_unknown(root: type[BaseModel], data: Data, path: KeyPath, meant: list[str]) -> Iterator[UserFault]:
+    """Keys inside an unknown section: they would be lost with it, so each is named with its likely place."""
+    inside = _at(data, path)
+    if not isinstance(inside, Mapping):
+        return
+    spec = spec_at(root, data, (*path[:-1], meant[0])) if meant else None
+    section = chosen(spec, inside) if spec is not None else None
+    for name, value in inside.items():
+        if section is not None and name in section.model_fields:
+            continue
+        candidates = _candidates(root, data, path, str(name), [])
+        remedy = f"did you mean {' or '.join(candidates)}?" if candidates else None
+        message = f"stands in '{path[-1]}', which is no section, and no section has such a key"
+        if candidates:
+            message = f"stands in '{path[-1]}', which is no section"
+        yield UserFault(message, key=key_text((*path, name)), remedy=remedy)
+        if isinstance(value, Mapping):
+            yield from _below_unknown(root, data, (*path, name), [])
+
+
+def _at(data: Data, path: KeyPath) -> Data:
+    for part in path:
+        data = below(data, part)
+    return data
+
+
+def _nested(name: str) -> str:
+    *sections, last = name.split(".")
+    return "".join(f"{section}: {{" for section in sections) + f"{last}: …" + "}" * len(sections)
