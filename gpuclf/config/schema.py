@@ -100,6 +100,13 @@ def below(data: Data, part: str | int) -> Data:
     return None
 
 
+def value_at(data: Data, path: KeyPath) -> Data:
+    """The value at a path, None where there is none."""
+    for part in path:
+        data = below(data, part)
+    return data
+
+
 def key_path(root: type[BaseModel], data: Data, location: Sequence[str | int]) -> KeyPath:
     """pydantic's location of an error without what is no key in it: tags of unions, names of types."""
     path: list[str | int] = []

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pydantic import BaseModel
 
 from gpuclf.config.compose import EXTENDS
-from gpuclf.config.schema import Data, all_keys, below, chosen, fields_of, spec_at, type_names
+from gpuclf.config.schema import Data, all_keys, chosen, fields_of, spec_at, type_names, value_at
 from gpuclf.config.tree import KeyPath, key_text
 from gpuclf.faults import UserFault
 
@@ -19,8 +19,8 @@ def unknown_key(root: type[BaseModel], data: Data, path: KeyPath) -> list[UserFa
     """The faults of a key that is not in the schema, and of what stands below it."""
     name, parent = str(path[-1]), path[:-1]
     where = f"section {key_text(parent)}" if parent else "the top level"
-    spec = spec_at(root, data, parent)
-    section = chosen(spec, _at(data, parent)) if spec is not None else None
+    spec = specvalue_at(root, data, parent)
+    section = chosen(spec, value_at(data, parent)) if spec is not None else None
     if spec is not None and section is not None:
         others = [other for other in spec.sections if other is not section and name in other.model_fields]
         if others:
@@ -33,7 +33,7 @@ def unknown_key(root: type[BaseModel], data: Data, path: KeyPath) -> list[UserFa
         remedy = f"did you mean {' or '.join(candidates)}?"
     else:
         remedy = f"{where} has: {', '.join(names)}" if names else None
-    if "." in name and spec_at(root, data, (*parent, *name.split("."))) is not None:
+    if "." in name and specvalue_at(root, data, (*parent, *name.split("."))) is not None:
         remedy = f"write it as {_nested(name)}; only inside grid are keys written with dots"
     faults = [UserFault(f"there is no key '{name}' in {where}", key=key_text(path), remedy=remedy)]
     return faults + list(_below_unknown(root, data, path, get_close_matches(name, names, 1, CUTOFF)))
@@ -73,10 +73,10 @@ def _not_of_this_type(path: KeyPath, section: type[BaseModel], others: list[type
 
 def _below_unknown(root: type[BaseModel], data: Data, path: KeyPath, meant: list[str]) -> Iterator[UserFault]:
     """Keys inside an unknown section: they would be lost with it, so each is named with its likely place."""
-    inside = _at(data, path)
+    inside = value_at(data, path)
     if not isinstance(inside, Mapping):
         return
-    spec = spec_at(root, data, (*path[:-1], meant[0])) if meant else None
+    spec = specvalue_at(root, data, (*path[:-1], meant[0])) if meant else None
     section = chosen(spec, inside) if spec is not None else None
     for name, value in inside.items():
         if section is not None and name in section.model_fields:
@@ -90,11 +90,6 @@ def _below_unknown(root: type[BaseModel], data: Data, path: KeyPath, meant: list
         if isinstance(value, Mapping):
             yield from _below_unknown(root, data, (*path, name), [])
 
-
-def _at(data: Data, path: KeyPath) -> Data:
-    for part in path:
-        data = below(data, part)
-    return data
 
 
 def _nested(name: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from gpuclf.config.scalars import bare_infinity, plain_scalar
-from gpuclf.config.schema import Data, below, chosen, describe, key_path, spec_at, type_names
+from gpuclf.config.schema import Data, describe, key_path, spec_at, type_names, value_at
 from gpuclf.config.suggest import close, unknown_key
 from gpuclf.config.tree import Item, KeyPath, find, key_text
 from gpuclf.faults import UserFault
@@ -70,10 +70,10 @@ def _attempt(root: type[BaseModel], data: Data, at: Finder) -> tuple[Any, list[_
             ]
         converted = False
         for error in errors:
-            value = _at(data, error.path)
+            value = value_at(data, error.path)
             new = _convert(error.kind, value, at(error.path))
             if new is not _UNCHANGED and error.path:
-                _at(data, error.path[:-1])[error.path[-1]] = new
+                value_at(data, error.path[:-1])[error.path[-1]] = new
                 converted = True
         if not converted:
             return None, errors
@@ -95,11 +95,11 @@ def _convert(kind: str, value: Any, item: Item | None) -> Any:
 def _remove(data: Data, error: _Error) -> bool:
     """Takes the faulty key out (for a missing key: the section that lacks it); False if nothing would be left."""
     path = error.path[:-1] if error.kind == "missing" else error.path
-    while path and isinstance(_at(data, path[:-1]), list | tuple):
+    while path and isinstance(value_at(data, path[:-1]), list | tuple):
         path = path[:-1]  # a list without one of its elements is another list: the whole goes
     if not path:
         return False
-    above = _at(data, path[:-1])
+    above = value_at(data, path[:-1])
     if isinstance(above, dict):
         above.pop(path[-1], None)
     return True
@@ -123,7 +123,7 @@ def _explain(
     root: type[BaseModel], data: Data, path: KeyPath, group: list[_Error], item: Item | None
 ) -> list[UserFault]:
     kinds = {error.kind for error in group}
-    key, value, spec = key_text(path), _at(data, path), spec_at(root, data, path)
+    key, value, spec = key_text(path), value_at(data, path), specvalue_at(root, data, path)
     if "extra_forbidden" in kinds:
         return unknown_key(root, data, path)
     if "missing" in kinds:
@@ -205,9 +205,3 @@ def kind_of(value: Any) -> str:
         return "a truth value"
     names = ((int, "a whole number"), (float, "a number"), (str, "a text"), (Mapping, "a section"), (list | tuple, "a list"))
     return next((name for kind, name in names if isinstance(value, kind)), type(value).__name__)
-
-
-def _at(data: Data, path: KeyPath) -> Any:
-    for part in path:
-        data = below(data, part)
-    return data

@@ -1,0 +1,112 @@
+"""What the keys of an experiment demand of each other. All faults are found; each names the key to change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpuclf.data.options import DataOptions
+from gpuclf.faults import UserFault
+from gpuclf.models.train_options import TrainOptions
+from gpuclf.train.grid import Cell, number_of_cells
+from gpuclf.train.options import ExperimentOptions
+
+# Keys of the `train` section that the loop itself reads, whatever the learner.
+LOOP_KEYS = frozenset(
+    {"evaluate_every", "checkpoint_every", "checkpoint_seconds", "time_budget", "memory_budget", "threads"}
+)
+NUMBERED_FORMATS = ("svmlight", "vw")  # files that hold features, not texts
+
+
+def faults_of(options: ExperimentOptions, cells: Sequence[Cell]) -> list[UserFault]:
+    """Every fault that concerns several keys at once. `cells` are those of the options' grid."""
+    faults = [*_held_out_faults(options), *_train_key_faults(options, cells)]
+    for cell in cells:
+        faults += _cell_faults(cell.options)
+    return list({str(fault): fault for fault in faults}.values())
+
+
+def train_keys(cells: Sequence[Cell]) -> frozenset[str]:
+    """The keys of the `train` section that mean something to at least one of the learners, or to the loop."""
+    return LOOP_KEYS.union(*(cell.options.model.train_keys for cell in cells))
+
+
+def _held_out_faults(options: ExperimentOptions) -> Iterator[UserFault]:
+    if options.folds is not None and options.validation is not None:
+        yield UserFault(
+            "folds and validation are both given, but held-out documents come from one of them",
+            key="validation",
+            remedy="remove validation or folds (on the command line: ~validation or ~folds)",
+        )
+    if number_of_cells(options) > 1 and options.folds is None and options.validation is None:
+        yield UserFault(
+            f"{number_of_cells(options)} cells are compared, but there is nothing to choose the best by",
+            key="grid",
+            remedy="add folds: {k: 10} or validation: {fraction: 0.1}; a grid of seeds alone needs neither",
+        )
+    if options.folds is not None and options.folds.grouped and options.data.group is None:
+        yield UserFault(
+            "groups are to stay in one fold, but no column names the groups",
+            key="folds.grouped",
+            remedy="name the column in data.group",
+        )
+
+
+def _train_key_faults(options: ExperimentOptions, cells: Sequence[Cell]) -> Iterator[UserFault]:
+    known = train_keys(cells)
+    learners = " or ".join(dict.fromkeys(str(_type(cell)) for cell in cells))
+    set_here = [name for name in TrainOptions.model_fields if name in options.train.model_fields_set]
+    in_grid = [key.split(".")[1] for key in options.grid if key.startswith("train.")]
+    for name in dict.fromkeys([*set_here, *in_grid]):
+        if name not in known:
+            key = f"train.{name}" if name in set_here else next(k for k in options.grid if k.startswith(f"train.{name}"))
+            yield UserFault(
+                f"has no meaning for model.type {learners}",
+                key=key if name in set_here else f"grid.{key}",
+                remedy="remove it",
+            )
+
+
+def _type(cell: Cell) -> str:
+    return str(getattr(cell.options.model, "type", type(cell.options.model).__name__))
+
+
+def _cell_faults(options: ExperimentOptions) -> Iterator[UserFault]:
+    if options.train.early_stopping is not None and options.folds is None and options.validation is None:
+        yield UserFault(
+            "there are no held-out documents to stop by",
+            key="train.early_stopping",
+            remedy="add validation: {fraction: 0.1} or folds: {k: 10}, or remove early_stopping",
+        )
+    yield from _feature_faults(options.features.type, options.data)
+
+
+def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
+    holds = _contents(data)
+    wanted = {"features": "as_given", "table": "table"}.get(holds, "bag_of_words")
+    if features == wanted:
+        return
+    reasons = {
+        "features": f"files of format {_format(data)} hold features, not texts",
+        "table": "data.categorical and data.numeric name columns of a table",
+        "texts": "the data are texts",
+    }
+    needs = {
+        "bag_of_words": "texts (data.text)",
+        "as_given": f"a format that holds features ({', '.join(NUMBERED_FORMATS)})",
+        "table": "columns (data.categorical, data.numeric)",
+    }
+    yield UserFault(
+        f"{features} needs {needs[features]}; {reasons[holds]}",
+        key="features.type",
+        remedy=f"write features: {{type: {wanted}}}, or change the data section",
+    )
+
+
+def _contents(data: DataOptions) -> str:
+    if _format(data) in NUMBERED_FORMATS:
+        return "features"
+    return "table" if data.is_table else "texts"
+
+
+def _format(data: DataOptions) -> str:
+    return data.format or ""
