@@ -9,14 +9,30 @@ from pathlib import Path
 import pytest
 import torch
 
+INNER = """
+import random, warnings
+import numpy as np
+import torch
 
-def run_in_the_room(tmp_path: Path, repository: Path, body: str) -> str:
-    """Runs one test function in a pytest of its own with this project's settings; gives its output."""
-    file = tmp_path / "test_inner.py"
-    file.write_text(f"import random, warnings\nimport numpy as np\nimport torch\ndef test_it():\n    {body}\n", "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider", str(file)]
+def test_torch_draw(): torch.rand(1)
+def test_numpy_draw(): np.random.rand()
+def test_random_draw(): random.random()
+def test_warning(): warnings.warn("look out")
+def test_own_generators():
+    torch.rand(1, generator=torch.Generator().manual_seed(1))
+    np.random.default_rng(1).random()
+    random.Random(1).random()
+"""
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> str:
+    """The report of a pytest of its own that ran INNER with this project's settings."""
+    file = tmp_path_factory.mktemp("room") / "test_inner.py"
+    file.write_text(INNER, encoding="utf-8")
+    room = ["-c", "pyproject.toml", "--rootdir", ".", "-p", "tests.conftest", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, "-c", "pyproject.toml", "--rootdir", "."],
+        [sys.executable, "-m", "pytest", "-q", "-rA", *room, str(file)],
         cwd=repository,
         capture_output=True,
         text=True,
@@ -25,22 +41,18 @@ def run_in_the_room(tmp_path: Path, repository: Path, body: str) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("body", "generator"), [("torch.rand(1)", "torch"), ("np.random.rand()", "numpy"), ("random.random()", "random")]
-)
-def test_drawing_from_a_global_generator_fails(tmp_path: Path, repository: Path, body: str, generator: str):
-    assert f"the process-wide generator of {generator};" in run_in_the_room(tmp_path, repository, body)
+@pytest.mark.parametrize("generator", ["torch", "numpy", "random"])
+def test_drawing_from_a_global_generator_fails(outcome: str, generator: str):
+    assert f"the process-wide generator of {generator};" in outcome
 
 
-def test_a_generator_of_ones_own_is_fine(tmp_path: Path, repository: Path):
-    body = "torch.rand(1, generator=torch.Generator().manual_seed(1)); np.random.default_rng(1).random()"
-    assert "1 passed" in run_in_the_room(tmp_path, repository, body)
+def test_generators_of_ones_own_are_fine(outcome: str):
+    assert "test_own_generators" not in "".join(line for line in outcome.splitlines() if line.startswith("ERROR"))
+    assert "4 passed, 1 failed, 3 errors" in outcome or "1 failed, 4 passed, 3 errors" in outcome
 
 
-def test_a_warning_is_an_error(tmp_path: Path, repository: Path):
-    out = run_in_the_room(tmp_path, repository, "warnings.warn('look out')")
-    assert "UserWarning: look out" in out
-    assert "1 failed" in out
+def test_a_warning_is_an_error(outcome: str):
+    assert "UserWarning: look out" in outcome
 
 
 def test_fresh_memory_is_poisoned(device: torch.device):
