@@ -9,9 +9,9 @@ from typing import Any
 class CellCurve:
     """Collects the figures of a cell's runs and gives each step's mean once, in rising order of steps.
 
-    A run that has stopped (converged, early stopping) counts with its last value: the mean is always over the same runs,
-    and does not jump when an easy fold drops out. A step is given only when all `expected` runs have begun; when a
-    cell's runs are cut into several batches that is during the last of them.
+    A run that has stopped (converged, early stopping) counts with its last value: the mean is always over the same
+    runs, and does not jump when an easy fold drops out. A step is given only when all `expected` runs have begun; when
+    a cell's runs are cut into several batches that is during the last of them.
     """
 
     def __init__(self, expected: int):

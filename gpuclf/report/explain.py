@@ -86,9 +86,7 @@ def print_model(facts: ModelFacts, *, features: int = 8, pairs: int = 15, stream
     if facts.weights is not None and facts.feature_names is not None:
         console.print("Features that speak most for a class (weight above the mean of the classes)", style="bold")
         table = Table("class", "features", box=None, pad_edge=False)
-        for name, top in zip(
-            facts.classes, top_features(facts.weights, facts.feature_names, features), strict=True
-        ):
+        for name, top in zip(facts.classes, top_features(facts.weights, facts.feature_names, features), strict=True):
             table.add_row(visible(name, 40), ", ".join(f"{visible(f, 40)} {w:.3g}" for f, w in top) or "(none)")
         console.print(table, "")
     if facts.confusion is not None:

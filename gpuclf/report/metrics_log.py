@@ -86,7 +86,7 @@ class MetricsLog:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a metrics.jsonl, in order. A last line without its end (a run still writes, or was killed) is left out."""
+    """The rows of a metrics.jsonl, in order. A last line without its end (killed, or still writing) is left out."""
     with path.open("rb") as file:
         for count, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""Figures for people: confusion matrix and PR curves. Matplotlib is imported when a figure is drawn; no global state."""
+"""Figures for people: confusion matrix and PR curves. Matplotlib is imported when one is drawn; no global state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LABEL_CHARS = 32
 
 
 def confusion_counts(gold: Tensor, predicted: Tensor, num_classes: int) -> NDArray[np.int64]:
-    """(K, K) documents by gold class (row) and predicted class (column); those with an unknown gold class (-1) left out."""
+    """(K, K) documents by gold class (row) and predicted class (column); an unknown gold class (-1) is left out."""
     known = gold >= 0
     pairs = gold[known] * num_classes + predicted[known]
     return pairs.bincount(minlength=num_classes**2).reshape(num_classes, num_classes).numpy()
@@ -33,7 +33,7 @@ def confusion_counts(gold: Tensor, predicted: Tensor, num_classes: int) -> NDArr
 def confusion_figure(gold: Tensor, predicted: Tensor, classes: Sequence[str], *, title: str = "") -> Figure:
     """Rows gold, columns predicted, coloured by the share of the row. Readable from 2 to about 100 classes.
 
-    With few classes the counts stand in the cells; with many the correct ones fade out, because the errors are of interest.
+    With few classes the counts stand in the cells; with many the diagonal is left out and errors alone are coloured.
     """
     counts = confusion_counts(gold, predicted, len(classes))
     size = len(classes)
@@ -50,13 +50,15 @@ def confusion_figure(gold: Tensor, predicted: Tensor, classes: Sequence[str], *,
         margin = 0.075 * longest
         figure = Figure(figsize=(side + margin, side + margin), dpi=100, layout="constrained")
         axes = figure.add_subplot()
-        image = axes.imshow(share, cmap="Reds" if errors_only else "Blues", vmin=0.0, vmax=max(float(share.max()), 1e-9))
+        colours = "Reds" if errors_only else "Blues"
+        image = axes.imshow(share, cmap=colours, vmin=0.0, vmax=max(float(share.max()), 1e-9))
         font = 9.0 if size <= _COUNTS_UP_TO else max(4.0, min(9.0, 550 / size))
         axes.set_xticks(range(size), [_shown(name) for name in classes], rotation=90, fontsize=font)
         axes.set_yticks(range(size), [_shown(name) for name in classes], fontsize=font)
         axes.set_xlabel("predicted")
         axes.set_ylabel("gold")
-        figure.colorbar(image, ax=axes, shrink=0.6, label="share of the gold class" + (" (errors)" if errors_only else ""))
+        share_label = "share of the gold class" + (" (errors)" if errors_only else "")
+        figure.colorbar(image, ax=axes, shrink=0.6, label=share_label)
         correct = int(np.trace(counts))
         total = int(counts.sum())
         unknown = int((gold < 0).sum())
@@ -118,9 +120,7 @@ def _write_counts(
         if errors_only and (row == column or share[row, column] < 0.1):
             continue
         color = "white" if share[row, column] > limit else "black"
-        axes.text(
-            column, row, str(counts[row, column]), ha="center", va="center", color=color, fontsize=min(font, 8.0)
-        )
+        axes.text(column, row, str(counts[row, column]), ha="center", va="center", color=color, fontsize=min(font, 8.0))
 
 
 def _shown(name: str) -> str:

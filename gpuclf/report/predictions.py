@@ -1,8 +1,9 @@
 """predictions.tsv: a header, then one line a document: id, gold, predicted, one score per class.
 
-The score columns bear the names of their classes, in the model's class order; the first three columns are found by place
-(a class may be called "id"). Backslash, tab, line feed and carriage return inside an id or a name are written \\\\, \\t, \\n, \\r,
-so a line is a document and a tab a column, whatever the ids hold. A score has nine digits: the exact float32.
+The score columns bear the names of their classes, in the model's class order; the first three columns are found by
+place (a class may be called "id"). Backslash, tab, line feed and carriage return inside an id or a name are written
+\\\\, \\t, \\n, \\r, so a line is a document and a tab a column, whatever the ids hold. A score has nine digits: the
+exact float32.
 """
 
 from __future__ import annotations

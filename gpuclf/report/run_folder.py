@@ -50,7 +50,9 @@ class RunFolder:
             raise UserFault("there is no such run folder", file=path, remedy="give the folder that a train run printed")
         if not (path / "config.yaml").is_file():
             raise UserFault(
-                "is not a run folder: it has no config.yaml", file=path, remedy="give the folder that a train run printed"
+                "is not a run folder: it has no config.yaml",
+                file=path,
+                remedy="give the folder that a train run printed",
             )
         return cls(path)
 

@@ -16,6 +16,7 @@ StepRow = Mapping[str, Any]
 """One line of metrics.jsonl: phase, batch, step (from 1), cell, options, seed, fold, optional `time` (unix seconds),
 optional `held_out` metrics; every other number in it is a figure of that step (mistakes, loss, updates …)."""
 
+NOT_EVALUATED = "not evaluated"
 _NOT_FIGURES = frozenset({"phase", "batch", "step", "cell", "options", "seed", "fold", "time", "held_out"})
 
 
@@ -35,8 +36,9 @@ class FinalFigures:
     """What is known when training is over.
 
     cells, best, seconds: as in metrics.json. gold (n,) int64 with -1 for a label that the model does not know,
-    predicted (n,) int64, scores (n, K) float32: of the test file, or the out-of-fold rows when there is none (`rows_are`
-    says which). feature_names has V entries, weights (V+1, K) with the offset in row 0; both None for models without.
+    predicted (n,) int64, scores (n, K) float32: of the test file, or the out-of-fold rows when there is none
+    (`rows_are`: "test" or "out_of_fold"). feature_names has V entries, weights (V+1, K) with the offset in row 0; both
+    None for models without. `test`: metrics.json "test".
     """
 
     name: str
@@ -80,7 +82,7 @@ def option_text(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{value:.12g}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(option_text(item) for item in value) + "]"
     return str(value)
@@ -105,7 +107,7 @@ def cell_failure(cell: Mapping[str, Any]) -> str | None:
     """Why a cell has no figure that may be compared, or None when it has.
 
     `failed` of the cell or of one of its runs says it in words; a figure that is nan or infinite is a failure too,
-    and a cell without any figure was not evaluated. Such a cell is listed, and never averaged as 0.
+    and a cell without any figure was NOT_EVALUATED. Such a cell is listed, and never averaged as 0.
     """
     if cell.get("failed"):
         return str(cell["failed"])
@@ -121,7 +123,7 @@ def cell_failure(cell: Mapping[str, Any]) -> str | None:
         figure = number(value)
         if figure is None or not math.isfinite(figure):
             return f"{key} is {value}"
-    return None if cell.get("mean") else "not evaluated"
+    return None if cell.get("mean") else NOT_EVALUATED
 
 
 def run_label(seed: Any, fold: Any) -> str:

@@ -1,12 +1,12 @@
 """TensorBoard event files of a run, all within the run folder. The only place that imports tensorboard.
 
-Layout: without a grid everything is in the run folder itself. With one, each cell is a sub-run `cells/NN_OPTIONS`, so that
-one chart of the tag `held_out/accuracy` shows a curve per cell and the HPARAMS table a row per cell; what concerns the whole
-run (refit, test, PR curves, pictures, histograms, text) is in the run folder's own event file.
+Layout: without a grid everything is in the run folder itself. With one, each cell is a sub-run `cells/NN_OPTIONS`, so
+that one chart of the tag `held_out/accuracy` shows a curve per cell and the HPARAMS table a row per cell; what concerns
+the whole run (refit, test, PR curves, pictures, histograms, text) is in the run folder's own event file.
 
-Tags: `fit/*` figures of the training steps and `held_out/*` metrics, means over the cell's folds and seeds; `runs/*` the
-single folds and seeds; `final/*` the cell's figures in metrics.json; `refit/*` the chosen cell on all rows; `test/*`.
-Steps are the learner's (from 1), final figures stand at step 0; every tag has each step once, rising.
+Tags: `fit/*` figures of the training steps and `held_out/*` metrics, means over the cell's folds and seeds; `runs/*`
+the single folds and seeds; `final/*` the cell's figures in metrics.json; `refit/*` the chosen cell on all rows;
+`test/*`. Steps are the learner's (from 1), final figures stand at step 0; every tag has each step once, rising.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from gpuclf.report.plots import confusion_figure, png, pr_figure
 from gpuclf.report.ranking_curve import pr_curve, thin
 from gpuclf.report.strict_json import number
 from gpuclf.report.summary import (
+    NOT_EVALUATED,
     FinalFigures,
     GridPlan,
     StepRow,
@@ -102,7 +103,9 @@ class TensorBoardLog:
             if row["phase"] == "grid" and len(self._plan.runs) > 1:
                 suffix = run_label(*run)
                 self._files[row["cell"]].add(
-                    row["step"], [_scalar(f"runs/{name}/{suffix}", value) for name, value in figures.items()], row.get("time")
+                    row["step"],
+                    [_scalar(f"runs/{name}/{suffix}", value) for name, value in figures.items()],
+                    row.get("time"),
                 )
         for key in touched:
             self._write_means(key, rows[-1].get("time"))
@@ -145,14 +148,16 @@ class TensorBoardLog:
         experiment = api_pb2.Experiment(
             name=figures.name,
             time_created_secs=self._started,
-            hparam_infos=[_hparam_info(key, names[key], [c["options"].get(key) for c in figures.cells]) for key in keys],
+            hparam_infos=[
+                _hparam_info(key, names[key], [c["options"].get(key) for c in figures.cells]) for key in keys
+            ],
             metric_infos=[_metric_info(f"final/{name}", f"{name} (mean)") for name in metrics]
             + [_metric_info(f"final_sd/{name}", f"{name} (sd)") for name in metrics if _has_sd(figures.cells, name)],
         )
         data = plugin_data_pb2.HParamsPluginData
         self._root.add(0, [_hparams(hparams_metadata.EXPERIMENT_TAG, data(experiment=experiment))])
         for file, cell in zip(self._files, figures.cells, strict=True):
-            failed = cell_failure(cell) is not None
+            failed = cell_failure(cell) not in (None, NOT_EVALUATED)
             start = plugin_data_pb2.SessionStartInfo(
                 group_name=_group_name(cell["options"]), start_time_secs=self._started
             )
@@ -204,7 +209,7 @@ class _EventFile:
 def _folder_names(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     """A folder name per cell: its number, which keeps the grid's order in the list of runs, and its options."""
     width = len(str(len(cells) - 1))
-    labels = [re.sub(r"[^\w=.,+\-]+", "_", cell_label(options))[:80] for options in cells]
+    labels = [re.sub(r"[^\w=.,+\-]+", "_", re.sub(r"[\[\]]", "", cell_label(options)))[:80] for options in cells]
     return [f"{index:0{width}d}_{label}" for index, label in enumerate(labels)]
 
 
@@ -234,7 +239,11 @@ def _texts(figures: FinalFigures) -> dict[str, str]:
     if figures.best is not None:
         options = figures.cells[figures.best["cell"]]["options"]
         lines += [f"best cell: {_md(cell_label(options))}, {figures.best['metric']} {figures.best['value']:.4f}", ""]
-    lines += [f"failed: {_md(cell_label(c['options']))}: {_md(why)}\n" for c in figures.cells if (why := cell_failure(c))]
+    lines += [
+        f"failed: {_md(cell_label(c['options']))}: {_md(why)}\n"
+        for c in figures.cells
+        if (why := cell_failure(c)) not in (None, NOT_EVALUATED)
+    ]
     lines += ["| part | seconds |", "|---|---|", *(f"| {k} | {v:.2f} |" for k, v in figures.seconds.items())]
     texts = {"summary": "\n".join(lines)}
     if figures.config_text:
@@ -344,4 +353,9 @@ def _has_sd(cells: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 def _final_scalars(cell: Mapping[str, Any]) -> list[Summary.Value]:
     values = [("final", cell.get("mean") or {}), ("final_sd", cell.get("std") or {})]
-    return [_scalar(f"{p}/{k}", value) for p, figures in values for k, v in figures.items() if (value := number(v)) is not None]
+    return [
+        _scalar(f"{p}/{k}", value)
+        for p, figures in values
+        for k, v in figures.items()
+        if (value := number(v)) is not None
+    ]

@@ -20,7 +20,7 @@ def visible(text: str, width: int | None = None) -> str:
 
 
 def open_console(stream: IO[str] | None = None) -> Console:
-    """A rich console that takes text literally; stdout by default. In pipes and files lines are wide, and not cut at 80."""
+    """A rich console that takes text literally; stdout by default. Lines in pipes and files are wide, not cut at 80."""
     from rich.console import Console
 
     file = sys.stdout if stream is None else stream

@@ -1,0 +1,68 @@
+"""From the result of an experiment to what the report shows and writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuclf.models.linear.predictor import LinearPredictor
+from gpuclf.report.predictions import predictions_file
+from gpuclf.report.run_folder import RunFolder
+from gpuclf.report.summary import FinalFigures, GridPlan
+from gpuclf.train.experiment import ExperimentResult
+from gpuclf.train.grid import expand, seeds_of
+from gpuclf.train.labelled_file import Predictions
+from gpuclf.train.model_file import Model
+from gpuclf.train.options import ExperimentOptions
+
+
+def grid_plan(options: ExperimentOptions) -> GridPlan:
+    """What the config will train: cells, and the (seed, fold) runs of each."""
+    folds: list[int | None] = [None]
+    if options.folds is not None:
+        folds = list(range(options.folds.k)) if options.folds.index is None else [options.folds.index]
+    runs = [(seed, fold) for seed in seeds_of(options) for fold in folds]
+    return GridPlan([cell.settings for cell in expand(options)], runs)
+
+
+def model_weights(model: Model) -> Any:
+    """The weights (V+1, K) of a linear model of one replica, None for other models."""
+    if not isinstance(model.predictor, LinearPredictor):
+        return None
+    return model.predictor.weights[:, 0].cpu()
+
+
+def final_figures(options: ExperimentOptions, config_text: str, result: ExperimentResult) -> FinalFigures:
+    """The record that TensorBoard is given: test documents, or the out-of-fold ones where there is no test file."""
+    shown = result.test if result.test is not None else result.out_of_fold
+    model = result.models[0].model
+    known = len(model.classes)
+    return FinalFigures(
+        name=options.name,
+        classes=model.classes,
+        cells=result.metrics["cells"],
+        best=result.metrics["best"],
+        gold=None if shown is None else shown.gold.masked_fill(shown.gold >= known, -1),
+        predicted=None if shown is None else shown.predicted,
+        scores=None if shown is None else shown.scores,
+        rows_are="test" if result.test is not None else "out of fold",
+        test=result.metrics.get("test", {}),
+        feature_names=model.encoder.names,
+        weights=model_weights(model),
+        config_text=config_text,
+        seconds=result.metrics["seconds"],
+        device=result.metrics["device"],
+    )
+
+
+def write_predictions(folder: RunFolder, result: ExperimentResult) -> None:
+    """predictions.tsv of the test file and out_of_fold.tsv of the held-out rows, where there are any."""
+    parts = ((folder.predictions, result.test), (folder.path / "out_of_fold.tsv", result.out_of_fold))
+    for path, predictions in parts:
+        if predictions is not None:
+            _write(path, predictions, result.models[0].model)
+
+
+def _write(path: Any, predictions: Predictions, model: Model) -> None:
+    gold = [predictions.classes[index] for index in predictions.gold.tolist()]
+    with predictions_file(path, model.classes) as writer:
+        writer.add(predictions.ids, gold, predictions.predicted, predictions.scores)

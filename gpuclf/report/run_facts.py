@@ -1,0 +1,49 @@
+"""What `gpuclf show` tells of a run folder: the model, its options, its sizes, where it errs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gpuclf.report.explain import ModelFacts
+from gpuclf.report.final_figures import model_weights
+from gpuclf.report.predictions import read_predictions
+from gpuclf.report.run_folder import RunFolder
+from gpuclf.train.model_file import load_model
+
+
+def run_facts(folder: RunFolder) -> ModelFacts:
+    """The facts of a run with a model; confusions are those of the test file, else of the out-of-fold rows."""
+    model = load_model(folder.path, torch.device("cpu"))
+    classes, confusion = list(model.classes), None
+    for path in (folder.predictions, folder.out_of_fold):
+        if path.is_file():
+            classes, confusion = _confusion(path, classes)
+            break
+    features: dict[str, Any] = model.features.model_dump(exclude_defaults=True)
+    options = {f"model.{key}": value for key, value in model.options.model_dump().items()}
+    options |= {f"features.{key}": value for key, value in features.items()}
+    return ModelFacts(
+        name=folder.path.name if folder.path.name else str(folder.path),
+        classes=model.classes,
+        feature_names=model.encoder.names,
+        weights=model_weights(model),
+        confusion=None if confusion is None else confusion[: len(classes), : len(classes)],
+        options=options,
+        sizes={"classes": len(model.classes), "features": len(model.encoder.names)},
+    )
+
+
+def _confusion(path: Path, classes: Sequence[str]) -> tuple[list[str], Tensor]:
+    """Counts by gold and predicted class; classes that only gold has come after the model's."""
+    _, documents = read_predictions(path)
+    place = {name: index for index, name in enumerate(classes)}
+    pairs = [(place.setdefault(gold, len(place)), place[predicted]) for _, gold, predicted, _ in documents]
+    counts = torch.zeros(len(place), len(place), dtype=torch.int64)
+    for gold_index, predicted_index in pairs:
+        counts[gold_index, predicted_index] += 1
+    return list(place), counts

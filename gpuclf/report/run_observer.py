@@ -1,0 +1,107 @@
+"""Listens to a run: metrics.jsonl, TensorBoard, the progress line, what was read, env.json."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import torch
+
+from gpuclf.data.records import ReadReport
+from gpuclf.report.console import print_read_reports
+from gpuclf.report.environment import Fingerprint, environment
+from gpuclf.report.metrics_log import MetricsLog, read_rows
+from gpuclf.report.progress import Progress
+from gpuclf.report.run_folder import RunFolder
+from gpuclf.report.summary import FinalFigures, GridPlan
+from gpuclf.report.visible_text import visible
+from gpuclf.train.observer import StepProgress
+
+
+class RunObserver:
+    """Writes what a run tells into its folder and to stderr. Use as a context manager.
+
+    `tensorboard` False leaves the event files out; metrics.jsonl is always written.
+    """
+
+    def __init__(self, folder: RunFolder, plan: GridPlan, device: torch.device, tensorboard: bool):
+        self._folder, self._plan, self._device, self._tensorboard = folder, plan, device, tensorboard
+        self._seeds = sorted({seed for seed, _ in plan.runs})
+        self._files: list[Fingerprint] = []
+        self._log = MetricsLog(folder.metrics_log)
+        self._board: Any = None
+        self._progress: tuple[tuple[str, int], Progress] | None = None
+
+    def resumed(self, position: int) -> None:
+        self._log.truncate(position)
+        if self._tensorboard:
+            from gpuclf.report.tensorboard import TensorBoardLog
+
+            rows = read_rows(self._folder.metrics_log)
+            self._board = TensorBoardLog.rebuild(self._folder.path, rows, self._plan)
+
+    def read(self, role: str, report: ReadReport) -> None:
+        del role
+        print_read_reports([report])
+        self._files = [file for file in self._files if file["path"] != str(report.path)]
+        self._files.append({"path": str(report.path), "size": report.bytes, "sha256": report.sha256})
+        self._folder.write_env(environment(self._device, self._seeds, self._files))
+
+    def note(self, message: str) -> None:
+        self._end_progress()
+        print(f"note: {visible(message)}", file=sys.stderr, flush=True)
+
+    def step(self, rows: list[dict[str, Any]], progress: StepProgress) -> None:
+        now = round(time.time(), 3)
+        timed = [row | {"time": now} for row in rows]
+        self._log.append(timed)
+        if self._tensorboard:
+            self._open_board().step(timed)
+        key = (progress.phase, progress.batch)
+        if self._progress is None or self._progress[0] != key:
+            self._end_progress()
+            of = f" {progress.batch + 1}/{progress.batches}" if progress.batches > 1 else ""
+            models = f"{progress.replicas} model{'s' if progress.replicas > 1 else ''}"
+            self._progress = (key, Progress(f"{progress.phase}{of}, {models}"))
+        each = progress.documents / max(progress.replicas, 1)
+        self._progress[1].update(
+            progress.step,
+            progress.max_steps or progress.step,
+            docs_per_second=each / max(progress.seconds, 1e-9),
+            replicas=progress.replicas,
+        )
+        if not progress.running:
+            self._end_progress()
+
+    def sync(self) -> int:
+        return self._log.sync()
+
+    def final(self, figures: FinalFigures) -> None:
+        """The figures of the finished run go to TensorBoard."""
+        if self._tensorboard:
+            self._open_board().final(figures)
+
+    def close(self) -> None:
+        self._end_progress()
+        self._log.close()
+        if self._board is not None:
+            self._board.close()
+
+    def __enter__(self) -> RunObserver:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _open_board(self) -> Any:
+        if self._board is None:
+            from gpuclf.report.tensorboard import TensorBoardLog
+
+            self._board = TensorBoardLog(self._folder.path, self._plan)
+        return self._board
+
+    def _end_progress(self) -> None:
+        if self._progress is not None:
+            self._progress[1].close()
+            self._progress = None
