@@ -78,6 +78,10 @@ class Predictor(Protocol):
         """
         ...
 
+    def flagged(self, rows: Rows, docs: Tensor, col_scale: Tensor | None, row_scale: Tensor | None) -> Tensor:
+        """(R, len(docs)) bool: documents that every class excludes, whose scores are the prior's. Mostly all False."""
+        ...
+
 
 class Learner(Protocol):
     """A family's training algorithm, built from its options; holds no tensors and no data."""

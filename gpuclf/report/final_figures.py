@@ -14,6 +14,8 @@ from gpuclf.train.labelled_file import Predictions
 from gpuclf.train.model_file import Model
 from gpuclf.train.options import ExperimentOptions
 
+OUT_OF_FOLD = "out_of_fold.tsv"
+
 
 def grid_plan(options: ExperimentOptions) -> GridPlan:
     """What the config will train: cells, and the (seed, fold) runs of each."""
@@ -56,7 +58,7 @@ def final_figures(options: ExperimentOptions, config_text: str, result: Experime
 
 def write_predictions(folder: RunFolder, result: ExperimentResult) -> None:
     """predictions.tsv of the test file and out_of_fold.tsv of the held-out rows, where there are any."""
-    parts = ((folder.predictions, result.test), (folder.path / "out_of_fold.tsv", result.out_of_fold))
+    parts = ((folder.predictions, result.test), (folder.path / OUT_OF_FOLD, result.out_of_fold))
     for path, predictions in parts:
         if predictions is not None:
             _write(path, predictions, result.models[0].model)

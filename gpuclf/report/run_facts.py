@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.report.explain import ModelFacts
-from gpuclf.report.final_figures import model_weights
+from gpuclf.report.final_figures import OUT_OF_FOLD, model_weights
 from gpuclf.report.predictions import read_predictions
 from gpuclf.report.run_folder import RunFolder
 from gpuclf.train.model_file import load_model
@@ -20,7 +20,7 @@ def run_facts(folder: RunFolder) -> ModelFacts:
     """The facts of a run with a model; confusions are those of the test file, else of the out-of-fold rows."""
     model = load_model(folder.path, torch.device("cpu"))
     classes, confusion = list(model.classes), None
-    for path in (folder.predictions, folder.out_of_fold):
+    for path in (folder.predictions, folder.path / OUT_OF_FOLD):
         if path.is_file():
             classes, confusion = _confusion(path, classes)
             break

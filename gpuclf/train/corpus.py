@@ -42,6 +42,7 @@ class Corpus:
     extra_classes: tuple[str, ...]
     num_train_docs: int
     index_base: int | None
+    sha256: dict[str, str]  # of the files read, by role
 
     @property
     def num_docs(self) -> int:
@@ -81,6 +82,7 @@ def read_corpus(
         extra_classes=(),
         num_train_docs=len(train.ids),
         index_base=getattr(reader, "index_base", None),
+        sha256={"train": reader.report.sha256},
     )
     return corpus if validation_file is None else _with_validation(corpus, data, validation_file, observer, watch)
 
@@ -104,6 +106,7 @@ def _with_validation(
         ids=corpus.ids + held_out.ids,
         groups=None if corpus.groups is None else corpus.groups + (held_out.groups or [""] * len(labels)),
         extra_classes=extra,
+        sha256=corpus.sha256 | {"validation": reader.report.sha256},
     )
 
 

@@ -18,7 +18,7 @@ MAX_CELLS = 100_000  # a larger grid is a slip of the pen, and its table nothing
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting of the grid without the seed, by config key, and the options with it applied (their grid is empty)."""
+    """One setting of the grid, without the seed, by config key; the options with it applied have no grid."""
 
     index: int
     settings: dict[str, Any]

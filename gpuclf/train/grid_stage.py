@@ -83,8 +83,10 @@ def run_grid(
         if number + len(batches) > state.done:
             prepared = prepare(corpus, split, group[0].options.features, context.device, context.watch)
             for batch in batches[max(0, state.done - number) :]:
-                _train(context, prepared, batch, state, cells, seeds, keep_predictors)
+                _train(context, prepared, batch, state, cells, seeds, keep_predictors, number + len(batches))
         number += len(batches)
+    if context.saved is not None and context.saved.values["stage"]["name"] == "grid":
+        context.saved = None  # taken right after the last batch
     return _chosen(context, cells, state)
 
 
@@ -96,6 +98,7 @@ def _train(
     cells: Sequence[Cell],
     seeds: Sequence[int],
     keep_predictors: bool,
+    batches: int,
 ) -> None:
     train = batch.cell.options.train
     loop, held_out, problem = make_loop(prepared, batch, train, context.device, context.watch)
@@ -111,18 +114,18 @@ def _train(
         context.save({"name": "grid", "grid": values}, tensors, running)
 
     folded = prepared.split.folded
-    outcome = loop.run(
-        context.after_step(
-            "grid",
-            state.done,
-            state.done + 1,
-            batch.replicas,
-            folded,
-            max_steps(batch.cell.options.model, train),
-            lambda positions: int(visits[positions].sum()),
-            save,
-        )
+    after_step = context.after_step(
+        "grid",
+        state.done,
+        batches,
+        batch.replicas,
+        folded,
+        max_steps(batch.cell.options.model, train),
+        lambda positions: int(visits[positions].sum()),
+        save,
     )
+    with context.stop.deferred():
+        outcome = loop.run(after_step)
     figures = {name: value.tolist() for name, value in outcome.held_out.items()}
     state.records += run_records(batch.replicas, outcome.status, outcome.steps, figures, folded)
     state.done += 1
@@ -133,9 +136,6 @@ def _train(
                 earlier = state.harvests.get(cell)
                 state.harvests[cell] = part if earlier is None else earlier.joined(part)
         _forget_losers(context, cells, state, len(seeds) * len(prepared.split.view_numbers))
-    if context.stop.number is not None:
-        save(None)
-        context.raise_if_stopped()
 
 
 def _complete(state: GridState, per_cell: int) -> set[int]:

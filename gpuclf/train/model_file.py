@@ -6,7 +6,6 @@ Both are the same bytes for the same model: no times, no devices, no paths.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from gpuclf.data.atomic_write import atomic_write
-from gpuclf.data.records import Chunk
+from gpuclf.data.options import DataOptions
 from gpuclf.faults import UserFault
 from gpuclf.features.encoder import Encoded, Encoder
 from gpuclf.features.options import FeatureOptions
@@ -31,16 +30,8 @@ from gpuclf.train.predictor_pack import pack_predictor, unpack_predictor
 FORMAT = 1
 TENSORS = "model.safetensors"
 ABOUT = "model.json"
+_NOT_KEPT = {"train", "labels", "limit"}
 _FEATURES: TypeAdapter[Any] = TypeAdapter(FeatureOptions)
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A chunk of documents with their scores (R, docs, K) float32, on the CPU."""
-
-    encoded: Encoded
-    scores: Tensor
-    flagged: Tensor  # (docs,) bool: every class was impossible; the scores are the prior's
 
 
 @dataclass(frozen=True)
@@ -56,20 +47,21 @@ class Model:
     col_scale: Tensor
     predictor: Predictor
     options: LearnerOptions
+    data: DataOptions  # how further files are read; where the training file lay is not kept
     index_base: int | None
     device: torch.device
 
-    def score(self, chunks: Iterator[Chunk]) -> Iterator[Scored]:
-        """Scores of new documents, a chunk at a time; features that the model does not know are counted, not used."""
-        for chunk in chunks:
-            encoded = self.encoder.encode([chunk])
-            rows = sparse_to(encoded.rows, self.device)
-            col_scale = self.col_scale.to(self.device)
-            row_scale = apply_scales(rows, col_scale, self.features)
-            docs = torch.arange(rows.num_docs, device=self.device)
-            scores = self.predictor.scores(rows, docs, col_scale, row_scale).cpu()
-            flagged = self.predictor.flagged(rows, docs, col_scale, row_scale).any(dim=0).cpu()
-            yield Scored(encoded, scores, flagged)
+    def scores(self, encoded: Encoded, share: slice | None = None) -> tuple[Tensor, Tensor]:
+        """Scores (R, docs, K) float32 of encoded documents (of a share of them), and flagged (docs,) bool: every class was impossible, so
+        the scores are the prior's. Both on the CPU. Features that the model does not know are counted, not used."""
+        rows = sparse_to(encoded.rows, self.device)
+        col_scale = self.col_scale.to(self.device)
+        row_scale = apply_scales(rows, col_scale, self.features)
+        docs = torch.arange(rows.num_docs, device=self.device)
+        docs = docs if share is None else docs[share]
+        scores = self.predictor.scores(rows, docs, col_scale, row_scale)
+        flagged = self.predictor.flagged(rows, docs, col_scale, row_scale)
+        return scores.cpu(), flagged.any(dim=0).cpu()
 
 
 def save_model(folder: Path, model: Model) -> None:
@@ -84,6 +76,7 @@ def save_model(folder: Path, model: Model) -> None:
         "predictor": predictor,
         "features": model.features.model_dump(mode="json"),
         "encoder": model.encoder.to_json(),
+        "data": model.data.model_dump(mode="json", exclude=_NOT_KEPT),
         "index_base": model.index_base,
     }
     atomic_write(folder / TENSORS, save(numbers))
@@ -108,6 +101,7 @@ def load_model(folder: Path, device: torch.device) -> Model:
             col_scale=numbers["col_scale"].to(device),
             predictor=unpack_predictor(fields, about["predictor"], device),
             options=options,
+            data=DataOptions.model_validate(about["data"] | {"train": str(folder)}),
             index_base=about["index_base"],
             device=device,
         )

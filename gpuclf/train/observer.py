@@ -26,6 +26,10 @@ class StepProgress:
 class Observer(Protocol):
     """Listens to a run. Rows are the lines of metrics.jsonl."""
 
+    def resumed(self, position: int) -> None:
+        """The run goes on from a checkpoint taken when the log had this position (0: from the beginning)."""
+        ...
+
     def read(self, role: str, report: ReadReport) -> None: ...
 
     def note(self, message: str) -> None: ...
@@ -39,6 +43,9 @@ class Observer(Protocol):
 
 class SilentObserver:
     """Hears nothing; for runs from Python and for tests."""
+
+    def resumed(self, position: int) -> None:
+        del position
 
     def read(self, role: str, report: ReadReport) -> None:
         del role, report

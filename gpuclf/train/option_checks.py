@@ -58,12 +58,8 @@ def _train_key_faults(options: ExperimentOptions, cells: Sequence[Cell]) -> Iter
     in_grid = [key.split(".")[1] for key in options.grid if key.startswith("train.")]
     for name in dict.fromkeys([*set_here, *in_grid]):
         if name not in known:
-            key = f"train.{name}" if name in set_here else next(k for k in options.grid if k.startswith(f"train.{name}"))
-            yield UserFault(
-                f"has no meaning for model.type {learners}",
-                key=key if name in set_here else f"grid.{key}",
-                remedy="remove it",
-            )
+            key = f"train.{name}" if name in set_here else f"grid.train.{name}"
+            yield UserFault(f"has no meaning for model.type {learners}", key=key, remedy="remove it")
 
 
 def _type(cell: Cell) -> str:

@@ -16,7 +16,7 @@ from gpuclf.train.loop import BatchLoop, StepReport
 from gpuclf.train.observer import Observer, StepProgress
 from gpuclf.train.options import ExperimentOptions
 from gpuclf.train.plan import Replica
-from gpuclf.train.signals import Interrupted, StopRequest
+from gpuclf.train.signals import StopRequest
 from gpuclf.train.stopwatch import Stopwatch
 
 CHECKPOINTS = "checkpoints"
@@ -77,15 +77,9 @@ class RunContext:
             )
             if loop.running and (self._due(report.step) or self.stop.number is not None):
                 save(loop)
-            if loop.running:
-                self.raise_if_stopped()
+                self.stop.raise_if_requested()
 
         return callback
-
-    def raise_if_stopped(self) -> None:
-        """Ends the run after a signal; call it right after a checkpoint."""
-        if self.stop.number is not None:
-            raise Interrupted(self.stop.number)
 
     def _due(self, step: int) -> bool:
         train = self.options.train

@@ -43,12 +43,12 @@ class CellRecord:
         return all(run.sound for run in self.runs)
 
     def as_json(self) -> dict[str, Any]:
-        runs = [
-            {"seed": run.seed, "fold": run.fold, "status": run.status, "steps": run.steps, **run.figures}
-            for run in self.runs
-        ]
-        status = "ok" if self.sound else "failed"
-        return {"options": self.options, "status": status, "runs": runs, "mean": self.mean, "std": self.std}
+        runs = []
+        for run in self.runs:
+            row = {"seed": run.seed, "fold": run.fold, **run.figures, "status": run.status, "steps": run.steps}
+            runs.append(row if run.sound else row | {"failed": run.status})
+        table = {"options": self.options, "runs": runs, "mean": self.mean, "std": self.std}
+        return table if self.sound else table | {"failed": "a run has no finite result"}
 
 
 def cell_records(settings: Sequence[dict[str, Any]], runs: Sequence[RunRecord]) -> list[CellRecord]:

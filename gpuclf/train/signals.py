@@ -17,16 +17,37 @@ class Interrupted(Exception):
 
 
 class StopRequest:
-    """Remembers the signal that asked to stop; a second Ctrl-C no longer waits for the step."""
+    """Remembers the signal that asked to stop.
+
+    Within `deferred()`, where a checkpoint can be made, the signal waits for the step to end (a second Ctrl-C does
+    not wait); elsewhere nothing would be gained by waiting, and Interrupted is raised at once.
+    """
 
     def __init__(self) -> None:
         self.number: int | None = None
+        self._deferring = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         del frame
         if self.number is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.number = number
+        if not self._deferring:
+            raise Interrupted(number)
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Signals are only noted inside; one that nobody acted on is raised at the end."""
+        self._deferring = True
+        try:
+            yield
+        finally:
+            self._deferring = False
+        self.raise_if_requested()
+
+    def raise_if_requested(self) -> None:
+        if self.number is not None:
+            raise Interrupted(self.number)
 
 
 @contextmanager

@@ -1,0 +1,221 @@
+"""The `gpuclf` command: one function a command; parses, calls, prints. Nothing heavy is imported until a command runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+USER_FAULT = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and gives its exit code: 0 done, 2 a user's fault, 130/143 stopped by a signal."""
+    options = _parser().parse_args(arguments)
+    from gpuclf.faults import UserFault
+    from gpuclf.train.signals import Interrupted, stop_on_signals
+
+    with stop_on_signals() as stop:
+        try:
+            return int(options.run(options, stop))
+        except UserFault as fault:
+            from gpuclf.report.console import print_fault
+
+            print_fault(fault)
+            return USER_FAULT
+        except Interrupted as interrupted:
+            print(f"gpuclf: {interrupted}", file=sys.stderr)
+            return interrupted.exit_code
+        except BrokenPipeError:
+            sys.stderr.close()
+            return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gpuclf", description="Trains classifiers of text: a whole grid x folds x seeds as one batch of models."
+    )
+    from gpuclf import __version__
+
+    parser.add_argument("--version", action="version", version=f"gpuclf {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    overrides = {"nargs": "*", "metavar": "key=value", "help": "change the config: a.b=c, +a.b=c adds, ~a.b removes"}
+
+    train = _command(commands, "train", _train, "run the experiment of a config")
+    train.add_argument("config", type=Path, help="a YAML file")
+    train.add_argument("overrides", **overrides)  # type: ignore[arg-type]
+
+    resume = _command(commands, "resume", _resume, "continue an interrupted run to the same bits")
+    resume.add_argument("folder", type=Path, metavar="RUN", help="a run folder")
+
+    evaluate = _command(commands, "eval", _eval, "figures of a run's model on a labelled file")
+    evaluate.add_argument("folder", type=Path, metavar="RUN")
+    evaluate.add_argument("file", type=Path, metavar="FILE", help="a labelled file in the run's data format")
+    evaluate.add_argument("--json", action="store_true", help="print the figures as JSON")
+    evaluate.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+
+    predict = _command(commands, "predict", _predict, "classify documents, one output line a document")
+    predict.add_argument("folder", type=Path, metavar="RUN")
+    predict.add_argument("file", type=Path, metavar="FILE", nargs="?", help="default: standard input, one a line")
+    predict.add_argument("--proba", action="store_true", help="the probability of every class")
+    predict.add_argument("--format", choices=("tsv", "jsonl"), default="tsv", help="of the output (default tsv)")
+    predict.add_argument("--input-format", metavar="FORMAT", help="default: the run's data format; stdin: lines")
+    predict.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+
+    show = _command(commands, "show", _show, "a run's model for a person: top features, confusions, sizes")
+    show.add_argument("folder", type=Path, metavar="RUN")
+    show.add_argument("--features", type=int, default=8, metavar="N", help="features a class (default 8)")
+
+    check = _command(commands, "check", _check, "validate config and data, report sizes, train nothing")
+    check.add_argument("config", type=Path)
+    check.add_argument("overrides", **overrides)  # type: ignore[arg-type]
+
+    init = _command(commands, "init", _init, "a starter config and data to edit")
+    init.add_argument("folder", type=Path, metavar="DIR", help="a new or empty folder")
+    return parser
+
+
+def _command(commands: Any, name: str, run: Any, about: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=about, description=about)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _train(arguments: argparse.Namespace, stop: Any) -> int:
+    from datetime import datetime
+
+    from gpuclf.config import load
+    from gpuclf.report.run_folder import RunFolder, default_path
+
+    loaded = load(arguments.config, arguments.overrides)
+    options = loaded.options
+    path = options.run.dir or default_path(options.run.root, options.name, datetime.now())
+    folder = RunFolder.create(path)
+    folder.write_overrides(arguments.overrides)
+    folder.write_config(loaded.resolved_yaml())
+    return _run(loaded, folder, stop, resumes=False)
+
+
+def _resume(arguments: argparse.Namespace, stop: Any) -> int:
+    from gpuclf.config import load
+    from gpuclf.report.run_folder import RunFolder
+
+    folder = RunFolder.open(arguments.folder)
+    if folder.finished:
+        print(f"{folder.path} is finished; there is nothing to resume")
+        return 0
+    return _run(load(folder.config), folder, stop, resumes=True)
+
+
+def _run(loaded: Any, folder: Any, stop: Any, resumes: bool) -> int:
+    from gpuclf.faults import UserFault
+    from gpuclf.report.console import print_grid, print_test
+    from gpuclf.report.final_figures import final_figures, grid_plan, write_predictions
+    from gpuclf.report.run_lock import locked
+    from gpuclf.report.run_observer import RunObserver
+    from gpuclf.train.devices import choose_device
+    from gpuclf.train.experiment import run_experiment
+
+    options = loaded.options
+    try:
+        device = choose_device(options.device)
+        with locked(folder), RunObserver(folder, grid_plan(options), device, options.run.tensorboard) as observer:
+            result = run_experiment(options, folder.path, observer, stop, resumes)
+            write_predictions(folder, result)
+            observer.final(final_figures(options, loaded.resolved_yaml(), result))
+    except UserFault as fault:
+        if not resumes:
+            folder.discard()
+        raise loaded.locate(fault) from fault
+    if len(result.metrics["cells"]) > 1 or result.metrics["best"]["value"] is not None:
+        print_grid(result.metrics["cells"], result.metrics["best"])
+    if "test" in result.metrics:
+        print_test(result.metrics["test"])
+    folder.write_metrics(result.metrics)  # last: it marks the run as finished
+    print(f"run folder: {folder.path}")
+    return 0
+
+
+def _opened(arguments: argparse.Namespace) -> Any:
+    """The model of a run folder, on the device asked for."""
+    from gpuclf.train.devices import choose_device, prepare_process
+    from gpuclf.train.model_file import load_model
+
+    prepare_process(None)
+    return load_model(arguments.folder.absolute(), choose_device(arguments.device))
+
+
+def _eval(arguments: argparse.Namespace, stop: Any) -> int:
+    del stop
+    from gpuclf.report.console import print_test
+    from gpuclf.report.strict_json import dump
+    from gpuclf.train.evaluation import evaluate_file
+
+    model = _opened(arguments)
+    figures = evaluate_file(model, arguments.file)
+    if figures is None:
+        return 0  # another process prints
+    if arguments.json:
+        sys.stdout.write(dump(figures, indent=1).decode() + "\n")
+    else:
+        print_test(figures, rows_are=str(arguments.file))
+    return 0
+
+
+def _predict(arguments: argparse.Namespace, stop: Any) -> int:
+    del stop
+    from gpuclf.faults import UserFault
+    from gpuclf.report.prediction_lines import prediction_lines
+    from gpuclf.train.evaluation import predict_documents
+
+    model = _opened(arguments)
+    if arguments.proba and not model.options.probabilities:
+        raise UserFault(
+            f"{model.options.type} gives scores, not probabilities",  # type: ignore[attr-defined]
+            remedy="leave --proba out; --format jsonl prints the scores",
+        )
+    as_json = arguments.format == "jsonl"
+    for part in predict_documents(model, arguments.file, arguments.input_format, sys.stdin.buffer):
+        lines = prediction_lines(model.classes, *part, probabilities=arguments.proba, as_json=as_json)
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.flush()
+    return 0
+
+
+def _show(arguments: argparse.Namespace, stop: Any) -> int:
+    del stop
+    from gpuclf.report.explain import print_model
+    from gpuclf.report.run_facts import run_facts
+    from gpuclf.report.run_folder import RunFolder
+
+    print_model(run_facts(RunFolder.open(arguments.folder)), features=arguments.features)
+    return 0
+
+
+def _check(arguments: argparse.Namespace, stop: Any) -> int:
+    del stop
+    from gpuclf.config import load
+    from gpuclf.faults import UserFault
+    from gpuclf.report.console import print_plan
+    from gpuclf.train.memory_plan import plan_memory
+    from gpuclf.train.observer import PrintedObserver
+
+    loaded = load(arguments.config, arguments.overrides)
+    try:
+        print_plan(plan_memory(loaded.options, PrintedObserver()))
+    except UserFault as fault:
+        raise loaded.locate(fault) from fault
+    return 0
+
+
+def _init(arguments: argparse.Namespace, stop: Any) -> int:
+    del stop
+    from gpuclf.data.starter import write_starter
+
+    written = write_starter(arguments.folder)
+    for path in written:
+        print(f"wrote {path}")
+    print(f"next: gpuclf train {written[0]}")
+    return 0

@@ -1,0 +1,196 @@
+"""A whole experiment: read, choose among the cells, train the final model, test it. Writes model and checkpoints only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from torch import Tensor
+
+from gpuclf.faults import UserFault
+from gpuclf.train.checkpoint import Checkpoint, load_latest
+from gpuclf.train.corpus import Corpus
+from gpuclf.train.corpus_source import CorpusSource
+from gpuclf.train.devices import choose_device, prepare_process
+from gpuclf.train.final_stage import SeedModel, kept_models, train_final
+from gpuclf.train.grid import Cell, expand, seeds_of
+from gpuclf.train.grid_stage import GridResult, out_of_fold, run_grid
+from gpuclf.train.labelled_file import Predictions, figures, predict_labelled, read_labelled
+from gpuclf.train.model_file import save_model
+from gpuclf.train.observer import Observer
+from gpuclf.train.options import ExperimentOptions
+from gpuclf.train.run_context import CHECKPOINTS, RunContext
+from gpuclf.train.selection import CellRecord, RunRecord, cell_records
+from gpuclf.train.signals import StopRequest
+from gpuclf.train.stopwatch import Stopwatch
+
+
+@dataclass(frozen=True)
+class ExperimentResult:
+    """What an experiment gives. `metrics` is metrics.json (DESIGN §8)."""
+
+    metrics: dict[str, Any]
+    models: list[SeedModel]  # one a seed; the first is the saved one
+    corpus: Corpus
+    test: Predictions | None
+    out_of_fold: Predictions | None
+
+
+def run_experiment(
+    options: ExperimentOptions, folder: Path, observer: Observer, stop: StopRequest, resumes: bool = False
+) -> ExperimentResult:
+    """Runs an experiment in `folder` (there must be one), from its newest whole checkpoint if `resumes`.
+
+    Raises UserFault for faults of config or data, Interrupted after a signal.
+    """
+    prepare_process(options.train.threads)
+    device = choose_device(options.device)
+    saved = None
+    if resumes:
+        saved = load_latest(folder / CHECKPOINTS, observer.note)
+        if saved is None:
+            observer.note("no checkpoint was written before the run stopped; it starts from the beginning")
+        observer.resumed(0 if saved is None else saved.values["log"])
+    watch = Stopwatch(saved.values["seconds"] if saved is not None else None)
+    context = RunContext(options, device, folder, observer, stop, watch, saved)
+    cells, seeds = expand(options), seeds_of(options)
+    source = CorpusSource(observer, watch)
+    _check_data(context, source.corpus(cells[0].options))
+    grid = _grid(context, source, cells, seeds)
+    cell = cells[0] if grid is None else cells[grid.best.index]
+    corpus = source.corpus(cell.options)
+    models = _final(context, corpus, cell, seeds, grid)
+    save_model(folder, models[0].model)
+    return _finished(context, corpus, cells, cell, grid, models)
+
+
+def _grid(
+    context: RunContext, source: CorpusSource, cells: Sequence[Cell], seeds: Sequence[int]
+) -> GridResult | None:
+    """The grid stage, where anything is held out to judge by."""
+    options = context.options
+    if options.folds is None and options.validation is None:
+        return None
+    return run_grid(context, source, cells, seeds, keep_predictors=not _refits(options))
+
+
+def _refits(options: ExperimentOptions) -> bool:
+    if options.select.refit is not None:
+        return options.select.refit
+    return options.validation is None
+
+
+def _final(
+    context: RunContext, corpus: Corpus, cell: Cell, seeds: Sequence[int], grid: GridResult | None
+) -> list[SeedModel]:
+    if grid is not None and not _refits(context.options):
+        return kept_models(context, corpus, cell, grid)
+    stage: tuple[dict[str, Any], dict[str, Tensor]] = ({}, {})
+    steps = None
+    if grid is not None:
+        stage = grid.state.pack()
+        if context.options.train.early_stopping is not None:
+            steps = max(1, round(fmean(run.steps for run in grid.best.runs)))
+    _check_stage(context.saved)
+    return train_final(context, corpus, cell, seeds, stage, steps)
+
+
+def _check_data(context: RunContext, corpus: Corpus) -> None:
+    """A resumed run must find the files that it began with."""
+    if context.saved is not None and context.saved.values["fingerprint"] != corpus.sha256:
+        raise UserFault(
+            "the data has changed since this run began (its sha256 is another)",
+            file=context.options.data.train,
+            remedy="restore the file, or train in a new folder",
+        )
+    context.fingerprint = corpus.sha256
+
+
+def _check_stage(saved: Checkpoint | None) -> None:
+    if saved is not None and saved.values["stage"]["name"] != "refit":
+        raise UserFault("the newest checkpoint does not belong to this config", remedy="train again in a new folder")
+
+
+def _finished(
+    context: RunContext,
+    corpus: Corpus,
+    cells: Sequence[Cell],
+    cell: Cell,
+    grid: GridResult | None,
+    models: list[SeedModel],
+) -> ExperimentResult:
+    options, metric = context.options, context.options.select.metric
+    records = _without_grid(cells, models) if grid is None else grid.cells
+    best = records[cell.index]
+    metrics: dict[str, Any] = {
+        "cells": [record.as_json() for record in records],
+        "best": {"cell": best.index, "options": best.options, "metric": metric, "value": best.mean.get(metric)},
+        "final": [{"seed": m.seed, "status": m.status, "steps": m.steps} for m in models],
+        "classes": list(corpus.classes),
+    }
+    test = None
+    probabilities = cell.options.model.probabilities
+    with context.watch.timed("evaluate"):
+        if options.test is not None:
+            encoded = read_labelled(
+                models[0].model, options.data, options.test.file, "test", context.observer, context.watch
+            )
+            test = predict_labelled(models[0].model, encoded)
+            metrics |= _test_figures(models, test, encoded, probabilities, len(corpus.classes))
+            _note_unknown(context, options.test.file, test, len(corpus.classes))
+        held_out = None
+        if grid is not None:
+            held_out = _held_out_predictions(corpus, grid)
+            metrics["out_of_fold"] = figures(held_out, probabilities, len(corpus.classes))
+    metrics["seconds"] = {name: round(value, 6) for name, value in context.watch.seconds.items()}
+    metrics["device"] = str(context.device)
+    return ExperimentResult(metrics, models, corpus, test, held_out)
+
+
+def _without_grid(cells: Sequence[Cell], models: Sequence[SeedModel]) -> list[CellRecord]:
+    """The table where nothing was held out: one cell, its runs without figures."""
+    runs = [RunRecord(cells[0].index, model.seed, None, model.status, model.steps, {}) for model in models]
+    return cell_records([cells[0].settings], runs)
+
+
+def _test_figures(
+    models: Sequence[SeedModel], test: Predictions, encoded: Any, probabilities: bool, num_known: int
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"test": figures(test, probabilities, num_known)}
+    for name, other in models[0].alternatives.items():
+        found[f"test_{name}"] = figures(predict_labelled(other, encoded), probabilities, num_known)
+    if len(models) > 1:
+        runs = [{"seed": models[0].seed, **_headline(found["test"])}]
+        for seed_model in models[1:]:
+            values = figures(predict_labelled(seed_model.model, encoded), probabilities, num_known)
+            runs.append({"seed": seed_model.seed, **_headline(values)})
+        names = [name for name in runs[0] if name != "seed"]
+        found["test_seeds"] = {
+            "runs": runs,
+            "mean": {name: fmean(run[name] for run in runs) for name in names},
+            "std": {name: stdev(run[name] for run in runs) for name in names},
+        }
+    return found
+
+
+def _headline(values: dict[str, Any]) -> dict[str, float]:
+    return {name: values[name] for name in ("accuracy", "macro_f1", "micro_f1", "weighted_f1")}
+
+
+def _note_unknown(context: RunContext, file: Path, test: Predictions, num_known: int) -> None:
+    for index in range(num_known, len(test.classes)):
+        count = int((test.gold == index).sum())
+        context.observer.note(
+            f"{file}: class {test.classes[index]} is not in the training file; its {count} document(s) count as errors"
+        )
+
+
+def _held_out_predictions(corpus: Corpus, grid: GridResult) -> Predictions:
+    ids, gold, scores = out_of_fold(corpus, grid.harvest)
+    nothing = scores.new_zeros(len(ids), dtype=bool)
+    return Predictions(ids, corpus.classes + corpus.extra_classes, gold, scores, ~nothing, nothing)
+
+

@@ -1,0 +1,107 @@
+"""The figures of trained models on a labelled file: read once, a chunk at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gpuclf.data.open import open_reader
+from gpuclf.data.options import DataOptions
+from gpuclf.faults import UserFault
+from gpuclf.features.encoder import Encoded
+from gpuclf.metrics.classification import classification_report
+from gpuclf.metrics.confusion import confusion
+from gpuclf.metrics.ranking import (
+    average_precision_one_vs_rest,
+    brier_score,
+    log_loss,
+    log_probabilities,
+    roc_auc_one_vs_rest,
+)
+from gpuclf.train.corpus import documents, label_indices, unknown_classes
+from gpuclf.train.model_file import Model
+from gpuclf.train.observer import Observer
+from gpuclf.train.stopwatch import Stopwatch
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Documents with gold and scores. gold (docs,) int64 indexes classes, then classes the model does not know.
+
+    scores (docs, K) float32; known, flagged (docs,) bool: any known feature; every class impossible.
+    """
+
+    ids: list[str]
+    classes: tuple[str, ...]
+    gold: Tensor
+    scores: Tensor
+    known: Tensor
+    flagged: Tensor
+
+    @property
+    def predicted(self) -> Tensor:
+        """(docs,) int64; ties go to the first class."""
+        return self.scores.argmax(dim=1)
+
+
+def read_labelled(
+    model: Model, data: DataOptions, file: Path, role: str, observer: Observer, watch: Stopwatch
+) -> Encoded:
+    """The documents of a labelled file, encoded for the model and all others with its encoder."""
+    reader = open_reader(file, data, index_base=model.index_base)
+    with watch.timed("features"):
+        encoded = model.encoder.encode(documents(reader, role, observer, watch))
+    if encoded.labels is None:
+        raise UserFault("has no labels", file=file, remedy="use predict for files without labels")
+    return encoded
+
+
+def predict_labelled(model: Model, encoded: Encoded, share: slice | None = None) -> Predictions:
+    """Scores of labelled documents, of all or of one process's share.
+
+    Labels that training did not know are kept: such documents count as errors.
+    """
+    assert encoded.labels is not None
+    share = slice(0, len(encoded.ids)) if share is None else share
+    scores, flagged = model.scores(encoded, share)
+    classes = model.classes + unknown_classes(encoded.labels, model.classes)
+    gold = torch.from_numpy(label_indices(encoded.labels[share], classes))
+    known = torch.from_numpy(encoded.known[share])
+    return Predictions(encoded.ids[share], classes, gold, scores[0], known, flagged)
+
+
+def joined(parts: Sequence[Predictions]) -> Predictions:
+    """The predictions of several shares of one file, in their order."""
+    return Predictions(
+        ids=[name for part in parts for name in part.ids],
+        classes=parts[0].classes,
+        gold=torch.cat([part.gold for part in parts]),
+        scores=torch.cat([part.scores for part in parts]),
+        known=torch.cat([part.known for part in parts]),
+        flagged=torch.cat([part.flagged for part in parts]),
+    )
+
+
+def figures(predictions: Predictions, probabilities: bool, num_known: int) -> dict[str, Any]:
+    """The figures of DESIGN §8 for one labelled file, JSON-able; says what classes unknown to the model did to them."""
+    counts = confusion(predictions.gold, predictions.predicted, len(predictions.classes))
+    values = classification_report(counts, predictions.classes, num_known).to_json()
+    values["no_known_feature"] = int((~predictions.known).sum())
+    ranking = {
+        "roc_auc": roc_auc_one_vs_rest(predictions.scores, predictions.gold),
+        "average_precision": average_precision_one_vs_rest(predictions.scores, predictions.gold),
+    }
+    for name, figure in ranking.items():
+        values[f"macro_{name}"] = figure.mean
+        values[f"macro_{name}_leaves_out"] = [predictions.classes[index] for index in figure.undefined]
+    if probabilities:
+        log_prob = log_probabilities(predictions.scores)
+        loss = log_loss(log_prob, predictions.gold)
+        values |= {"log_loss": loss.mean, "log_loss_infinite_documents": loss.infinite}
+        values["brier"] = brier_score(log_prob.exp(), predictions.gold)
+    return values

@@ -1,0 +1,62 @@
+"""What `gpuclf check` reports: sizes of the data, and how the models would be cut into batches. Trains nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuclf.train.corpus import Corpus
+from gpuclf.train.corpus_source import CorpusSource
+from gpuclf.train.devices import choose_device, free_bytes
+from gpuclf.train.grid import expand, seeds_of, split_structural
+from gpuclf.train.observer import Observer
+from gpuclf.train.options import ExperimentOptions
+from gpuclf.train.plan import plan_batches
+from gpuclf.train.stopwatch import Stopwatch
+from gpuclf.train.training_batch import replica_limit
+from gpuclf.train.views import held_out_split
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Sizes: documents, features V, classes K, non-zeros; models to choose among; replicas of each batch; bytes."""
+
+    documents: int
+    features: int
+    classes: tuple[str, ...]
+    nonzeros: int
+    cells: int
+    models: int
+    batches: tuple[int, ...]
+    bytes_per_model: int
+    bytes_budget: int
+    device: str
+
+
+def plan_memory(options: ExperimentOptions, observer: Observer) -> MemoryPlan:
+    """Reads and encodes the data of an experiment and plans its batches; folds are checked too."""
+    device = choose_device(options.device)
+    cells, seeds = expand(options), seeds_of(options)
+    source = CorpusSource(observer, Stopwatch())
+    batches: list[int] = []
+    first: Corpus | None = None
+    for group in split_structural(cells, options.model.per_replica):
+        corpus = source.corpus(group[0].options)
+        first = corpus if first is None else first
+        split = held_out_split(options, corpus)
+        views = (0,) if split is None else split.view_numbers
+        limit = replica_limit(corpus, group[0].options.model, group[0].options.train, device)
+        batches += [len(batch.replicas) for batch in plan_batches([group], seeds, views, [limit])]
+    assert first is not None
+    budget = options.train.memory_budget
+    return MemoryPlan(
+        documents=first.num_docs,
+        features=first.rows.num_features,
+        classes=first.classes,
+        nonzeros=first.rows.col.numel(),
+        cells=len(cells),
+        models=sum(batches),
+        batches=tuple(batches),
+        bytes_per_model=options.model.bytes_per_replica(first.rows.num_features, len(first.classes)),
+        bytes_budget=free_bytes(device) if budget is None else int(budget * 2**30),
+        device=str(device),
+    )
