@@ -1,0 +1,285 @@
+"""Documents → sparse rows: fitted in one pass over the strings, then applied to any other file."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gpuclf.data.records import Chunk
+from gpuclf.faults import UserFault
+from gpuclf.features.bag_of_words import count_block
+from gpuclf.features.blocks import Block
+from gpuclf.features.given_features import indexed_block, named_block, table_block, table_columns
+from gpuclf.features.options import AsGivenOptions, BagOfWordsOptions, FeatureOptions, TableOptions
+from gpuclf.features.rows import SparseRows
+from gpuclf.features.vocabulary import IndexCollector, NameCollector, Vocabulary, vocabulary_from_json
+from gpuclf.ops.map_columns import map_columns
+
+T = TypeVar("T")
+
+FORMAT = 1
+BLOCK_CHARS = 1 << 20  # text that one task takes; small enough to spread, large enough to keep merging cheap
+_REMEDY = {"texts": "bag_of_words", "columns": "table", "indexed": "as_given", "named": "as_given"}
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A file's documents as rows, in file order, and what goes with each of them.
+
+    unknown (docs,): feature occurrences that the encoder does not know; known (docs,): whether it knows any.
+    labels is None where the file had none.
+    """
+
+    rows: SparseRows
+    labels: list[str] | None
+    ids: list[str]
+    groups: list[str] | None
+    lines: list[int]
+    unknown: NDArray[np.int64]
+    known: NDArray[np.bool_]
+    texts: None = None
+
+
+class Encoder:
+    """A fitted mapping from documents to rows; immutable, and the same after a trip through JSON.
+
+    source: what documents must bring: texts, indexed, named or columns. table: the input columns of a table.
+    """
+
+    def __init__(self, options: FeatureOptions, vocabulary: Vocabulary, source: str, table: list[str]):
+        self.options = options
+        self.vocabulary = vocabulary
+        self.source = source
+        self.table = table
+
+    @cached_property
+    def names(self) -> list[str]:
+        """V names; column v is names[v - 1]."""
+        return self.vocabulary.names()
+
+    @property
+    def collision_rate(self) -> float | None:
+        """With hashing: the share of the distinct training names that share their bucket."""
+        return getattr(self.vocabulary, "collision_rate", None)
+
+    def encode(self, chunks: Iterable[Chunk]) -> Encoded:
+        """Rows of documents under the fitted columns."""
+        context = _Context()
+        assembly = _Assembly(len(self.vocabulary), self.options)
+        make = partial(_block_of, options=self.options, source=self.source, table=self.table)
+        tasks = _tasks(context.followed(chunks), lambda piece: self._mapped(make(piece)))
+        for block, mapping in tasks:
+            assembly.add(block, mapping)
+        return context.encoded(assembly)
+
+    def _mapped(self, block: Block) -> tuple[Block, Tensor]:
+        return block, self.vocabulary.columns(block.keys)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for model.json; unicode says whose tables cut and lower-cased the training texts."""
+        return {
+            "format": FORMAT,
+            "type": self.options.type,
+            "source": self.source,
+            "table": self.table,
+            "unicode": unicodedata.unidata_version,
+            "vocabulary": self.vocabulary.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any], options: FeatureOptions) -> Encoder:
+        """The encoder that `to_json` wrote, under the same options."""
+        if data["format"] != FORMAT:
+            raise UserFault(f"encoder format {data['format']} is not {FORMAT}", remedy="use the gpuclf that wrote it")
+        assert data["type"] == options.type, f"an encoder of type {data['type']} under options of {options.type}"
+        return cls(options, vocabulary_from_json(data["vocabulary"]), data["source"], list(data["table"]))
+
+
+def fit_encoder(chunks: Iterable[Chunk], options: FeatureOptions) -> tuple[Encoder, Encoded]:
+    """The encoder of all features that occur in the documents, and the documents encoded; reads them once.
+
+    Which features a model may use (min_df …) is decided later, per view, from its training rows (`fit_views`).
+    """
+    context = _Context()
+    source: str | None = None
+    table: list[str] = []
+    blocks: list[Block] = []
+    collector: NameCollector | IndexCollector = NameCollector()
+
+    def pieces() -> Iterator[Chunk]:
+        nonlocal source, table, collector
+        for chunk in context.followed(chunks):
+            if source is None:
+                source = _source_of(chunk, options)
+                if source == "indexed":
+                    collector = IndexCollector()
+                if isinstance(options, TableOptions):
+                    table = table_columns(chunk, options.numeric)
+            yield chunk
+
+    for block in _tasks(pieces(), lambda piece: _block_of(piece, options, str(source), table).packed()):
+        collector.add(block.keys)
+        blocks.append(Block(block.crow, block.col, block.val, block.crow[:0], block.counts))
+    if source is None:
+        raise UserFault("there is no document to learn features from", remedy="give a data file with records in it")
+    hashing = options.hashing if isinstance(options, BagOfWordsOptions) else None
+    vocabulary, maps = collector.finish(hashing.bits if hashing else None)
+    if not len(vocabulary):
+        raise UserFault("no document has any feature", key="features", remedy=_empty_remedy(options))
+    assembly = _Assembly(len(vocabulary), options)
+    blocks.reverse()
+    for mapping in maps:
+        assembly.add(blocks.pop(), mapping)
+    return Encoder(options, vocabulary, source, table), context.encoded(assembly)
+
+
+def _empty_remedy(options: FeatureOptions) -> str:
+    if isinstance(options, BagOfWordsOptions):
+        return "see whether features.token_pattern, ngrams and stop_words leave anything of your texts"
+    return "see whether the data file holds features beside the labels"
+
+
+def _source_of(chunk: Chunk, options: FeatureOptions) -> str:
+    """What the chunk brings, as far as these options can use it."""
+    held = [name for name in _REMEDY if getattr(chunk, name) is not None]
+    assert len(held) == 1, f"a chunk has one kind of input, not {held}"
+    wanted = {BagOfWordsOptions: ("texts",), AsGivenOptions: ("indexed", "named"), TableOptions: ("columns",)}
+    if held[0] not in wanted[type(options)]:
+        raise UserFault(
+            f"{options.type} cannot use what the data holds: {held[0]}",
+            key="features.type",
+            remedy=f"use {_REMEDY[held[0]]}, or data with {' or '.join(wanted[type(options)])}",
+        )
+    return held[0]
+
+
+def _block_of(chunk: Chunk, options: FeatureOptions, source: str, table: list[str]) -> Block:
+    found = _source_of(chunk, options)
+    if found != source:
+        raise UserFault(f"the data holds {found} features, the model was trained on {source} ones")
+    if isinstance(options, BagOfWordsOptions):
+        return count_block(chunk.texts or [], options)
+    if isinstance(options, TableOptions):
+        return table_block(chunk, table, options.numeric)
+    if chunk.indexed is not None:
+        return indexed_block(chunk.indexed)
+    assert chunk.named is not None
+    return named_block(chunk.named)
+
+
+def _split(chunk: Chunk) -> Iterator[Chunk]:
+    """Texts in pieces of about BLOCK_CHARS; other inputs as they are."""
+    if chunk.texts is None:
+        yield chunk
+        return
+    start, size = 0, 0
+    for place, text in enumerate(chunk.texts):
+        size += len(text)
+        if size >= BLOCK_CHARS or place == len(chunk) - 1:
+            rows = slice(start, place + 1)
+            yield Chunk(chunk.ids[rows], chunk.lines[rows], None, texts=chunk.texts[rows])
+            start, size = place + 1, 0
+
+
+def _tasks(chunks: Iterable[Chunk], work: Callable[[Chunk], T]) -> Iterator[T]:
+    """work(piece) for all pieces of all chunks, in order, on torch.get_num_threads() threads, reading little ahead."""
+    pieces = (piece for chunk in chunks for piece in _split(chunk))
+    threads = torch.get_num_threads()
+    if threads == 1:
+        yield from map(work, pieces)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        running: deque[Future[T]] = deque()
+        for piece in pieces:
+            running.append(pool.submit(work, piece))
+            if len(running) > 2 * threads:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
+
+
+@dataclass
+class _Context:
+    """Everything about the documents but their features, in file order."""
+
+    ids: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    labels: list[str] | None = field(default_factory=list)
+    groups: list[str] | None = field(default_factory=list)
+
+    def followed(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """The chunks, noted as they pass."""
+        for chunk in chunks:
+            self.ids += chunk.ids
+            self.lines += chunk.lines
+            self.labels = _longer(self.labels, chunk.labels)
+            self.groups = _longer(self.groups, chunk.groups)
+            yield chunk
+
+    def encoded(self, assembly: _Assembly) -> Encoded:
+        rows, unknown = assembly.finish()
+        known = (rows.crow.diff() > 0).numpy()
+        return Encoded(rows, self.labels, self.ids, self.groups, self.lines, unknown.numpy(), known)
+
+
+def _longer(so_far: list[str] | None, more: list[str] | None) -> list[str] | None:
+    if so_far is None or more is None:
+        return None
+    so_far.extend(more)
+    return so_far
+
+
+class _Assembly:
+    """Puts blocks together to the rows of a file."""
+
+    def __init__(self, num_features: int, options: FeatureOptions):
+        if num_features >= 2**31 - 1:
+            raise UserFault(f"{num_features} features are more than 2^31 - 2", remedy="use features.hashing")
+        self.num_features = num_features
+        self.options = options
+        self.lengths: list[Tensor] = []
+        self.cols: list[Tensor] = []
+        self.vals: list[Tensor] = []
+        self.unknown: list[Tensor] = []
+
+    def add(self, block: Block, mapping: Tensor) -> None:
+        crow, col, val, dropped = map_columns(block.crow, block.col, block.val, mapping)
+        self.lengths.append(crow.diff())
+        self.cols.append(col)
+        self.vals.append(self._weighted(crow, val, dropped))
+        self.unknown.append(block.lost_occurrences(mapping, dropped))
+
+    def _weighted(self, crow: Tensor, val: Tensor, dropped: Tensor) -> Tensor:
+        """The part of the weighting that no training set is needed for."""
+        if self.options.weighting == "binary":
+            return torch.ones_like(val)
+        if not isinstance(self.options, BagOfWordsOptions):
+            if not torch.isfinite(val).all():
+                raise UserFault("values of one feature in one document add up beyond the range of float32")
+            return val
+        if self.options.sublinear:
+            return (1.0 + val.to(torch.float64).log()).to(torch.float32)
+        if self.options.weighting == "tf":
+            running = torch.cat([dropped.new_zeros(1), val.to(torch.float64).cumsum(0)])
+            total = running[crow].diff() + dropped
+            return (val.to(torch.float64) / torch.repeat_interleave(total, crow.diff())).to(torch.float32)
+        return val
+
+    def finish(self) -> tuple[SparseRows, Tensor]:
+        lengths = torch.cat([torch.zeros(1, dtype=torch.int64), *self.lengths])
+        col = torch.cat([torch.empty(0, dtype=torch.int32), *self.cols])
+        self.cols = []
+        val = torch.cat([torch.empty(0, dtype=torch.float32), *self.vals])
+        self.vals = []
+        unknown = torch.cat([torch.empty(0, dtype=torch.int64), *self.unknown])
+        return SparseRows(lengths.cumsum(0), col, val, self.num_features), unknown
