@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gpuclf.metrics.confusion import confusion
+from gpuclf.metrics.ranking import average_precision
 from gpuclf.report.ranking_curve import PrCurve, pr_curve, thin
 
 if TYPE_CHECKING:
@@ -24,10 +26,9 @@ _LABEL_CHARS = 32
 
 
 def confusion_counts(gold: Tensor, predicted: Tensor, num_classes: int) -> NDArray[np.int64]:
-    """(K, K) documents by gold class (row) and predicted class (column); an unknown gold class (-1) is left out."""
-    known = gold >= 0
-    pairs = gold[known] * num_classes + predicted[known]
-    return pairs.bincount(minlength=num_classes**2).reshape(num_classes, num_classes).numpy()
+    """(K, K) documents by gold class (row) and predicted class (column), of gold classes that the model knows."""
+    known = (gold >= 0) & (gold < num_classes)
+    return confusion(gold[known], predicted[known], num_classes).numpy()
 
 
 def confusion_figure(gold: Tensor, predicted: Tensor, classes: Sequence[str], *, title: str = "") -> Figure:
@@ -61,7 +62,7 @@ def confusion_figure(gold: Tensor, predicted: Tensor, classes: Sequence[str], *,
         figure.colorbar(image, ax=axes, shrink=0.6, label=share_label)
         correct = int(np.trace(counts))
         total = int(counts.sum())
-        unknown = int((gold < 0).sum())
+        unknown = int(((gold < 0) | (gold >= size)).sum())
         note = f", {unknown} of classes unknown to the model left out" if unknown else ""
         axes.set_title(f"{title + ': ' if title else ''}{correct} of {total} correct{note}")
         _write_counts(axes, counts, share, font, errors_only=errors_only)
@@ -71,24 +72,25 @@ def confusion_figure(gold: Tensor, predicted: Tensor, classes: Sequence[str], *,
 def pr_figure(gold: Tensor, scores: Tensor, classes: Sequence[str], *, title: str = "") -> Figure:
     """PR curves of single classes: all of them up to eight, else the eight with the lowest average precision in colour
     and the others in grey behind them."""
-    curves: list[tuple[str, PrCurve]] = []
+    curves: list[tuple[float, str, PrCurve]] = []
     for index, name in enumerate(classes):
-        positive = (gold == index).numpy()
-        if positive.any():
-            curves.append((name, pr_curve(positive, scores[:, index].numpy())))
-    curves.sort(key=lambda item: item[1].average_precision)
+        positive, column = gold == index, scores[:, index]
+        if bool(positive.any()):
+            precision = float(average_precision(column, positive))
+            curves.append((precision, name, pr_curve(positive.numpy(), column.numpy())))
+    curves.sort(key=lambda item: item[0])
     with _plain_text():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(10.0, 6.5), dpi=100, layout="constrained")
         axes = figure.add_subplot()
-        for _, curve in curves[_CURVES_SHOWN:]:
+        for _, _, curve in curves[_CURVES_SHOWN:]:
             _draw(axes, curve, color="0.85", linewidth=0.7)
-        for place, (name, curve) in enumerate(curves[:_CURVES_SHOWN]):
-            _draw(axes, curve, color=f"C{place}", label=f" {_shown(name)}  {curve.average_precision:.3f}")
+        for place, (precision, name, curve) in enumerate(curves[:_CURVES_SHOWN]):
+            _draw(axes, curve, color=f"C{place}", label=f" {_shown(name)}  {precision:.3f}")
         axes.set(xlabel="recall", ylabel="precision", xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
         axes.grid(alpha=0.3)
-        mean = float(np.mean([curve.average_precision for _, curve in curves])) if curves else float("nan")
+        mean = float(np.mean([precision for precision, _, _ in curves])) if curves else float("nan")
         axes.set_title(f"{title + ': ' if title else ''}mean average precision {mean:.3f} over {len(curves)} classes")
         if curves:
             heading = "lowest average precision" if len(curves) > _CURVES_SHOWN else "average precision"
@@ -99,10 +101,8 @@ def pr_figure(gold: Tensor, scores: Tensor, classes: Sequence[str], *, title: st
 def png(figure: Figure) -> bytes:
     """The figure as a PNG file."""
     with _plain_text():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
         buffer = io.BytesIO()
-        FigureCanvasAgg(figure).print_png(buffer)
+        figure.savefig(buffer, format="png", bbox_inches="tight")
     return buffer.getvalue()
 
 

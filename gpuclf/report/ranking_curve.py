@@ -26,11 +26,6 @@ class PrCurve:
     def recall(self) -> NDArray[np.float64]:
         return self.true_positives / max(int(self.true_positives[-1]), 1)
 
-    @property
-    def average_precision(self) -> float:
-        """Sum of precision times the gain in recall, without interpolation."""
-        return float(np.sum(np.diff(self.recall, prepend=0.0) * self.precision))
-
 
 def pr_curve(positive: NDArray[np.bool_], scores: NDArray[np.float32]) -> PrCurve:
     """positive (n,) bool, scores (n,), n > 0, infinite ones allowed; equal scores are one point."""

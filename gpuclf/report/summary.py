@@ -35,9 +35,9 @@ class GridPlan:
 class FinalFigures:
     """What is known when training is over.
 
-    cells, best, seconds: as in metrics.json. gold (n,) int64 with -1 for a label that the model does not know,
+    cells, best, seconds: as in metrics.json. gold (n,) int64, outside 0..K-1 for a label that the model does not know,
     predicted (n,) int64, scores (n, K) float32: of the test file, or the out-of-fold rows when there is none
-    (`rows_are`: "test" or "out_of_fold"). feature_names has V entries, weights (V+1, K) with the offset in row 0; both
+    (`rows_are`: "test" or "out of fold"). feature_names has V entries, weights (V+1, K) with the offset in row 0; both
     None for models without. `test`: metrics.json "test".
     """
 
@@ -109,8 +109,6 @@ def cell_failure(cell: Mapping[str, Any]) -> str | None:
     `failed` of the cell or of one of its runs says it in words; a figure that is nan or infinite is a failure too,
     and a cell without any figure was NOT_EVALUATED. Such a cell is listed, and never averaged as 0.
     """
-    if cell.get("failed"):
-        return str(cell["failed"])
     for run in cell.get("runs", ()):
         place = run_label(run.get("seed"), run.get("fold"))
         if run.get("failed"):
@@ -119,6 +117,8 @@ def cell_failure(cell: Mapping[str, Any]) -> str | None:
             figure = number(value)
             if figure is not None and not math.isfinite(figure):
                 return f"{key} is {figure} ({place})"
+    if cell.get("failed"):
+        return str(cell["failed"])
     for key, value in (cell.get("mean") or {}).items():
         figure = number(value)
         if figure is None or not math.isfinite(figure):

@@ -5,7 +5,7 @@ that one chart of the tag `held_out/accuracy` shows a curve per cell and the HPA
 the whole run (refit, test, PR curves, pictures, histograms, text) is in the run folder's own event file.
 
 Tags: `fit/*` figures of the training steps and `held_out/*` metrics, means over the cell's folds and seeds; `runs/*`
-the single folds and seeds; `final/*` the cell's figures in metrics.json; `refit/*` the chosen cell on all rows;
+the single folds and seeds; `summary/*` the cell's figures in metrics.json; `refit/*` the chosen cell on all rows;
 `test/*`. Steps are the learner's (from 1), final figures stand at step 0; every tag has each step once, rising.
 """
 
@@ -151,16 +151,15 @@ class TensorBoardLog:
             hparam_infos=[
                 _hparam_info(key, names[key], [c["options"].get(key) for c in figures.cells]) for key in keys
             ],
-            metric_infos=[_metric_info(f"final/{name}", f"{name} (mean)") for name in metrics]
-            + [_metric_info(f"final_sd/{name}", f"{name} (sd)") for name in metrics if _has_sd(figures.cells, name)],
+            metric_infos=[_metric_info(f"summary/{name}", f"{name} (mean)") for name in metrics]
+            + [_metric_info(f"summary/{name}_sd", f"{name} (sd)") for name in metrics if _has_sd(figures.cells, name)],
         )
         data = plugin_data_pb2.HParamsPluginData
         self._root.add(0, [_hparams(hparams_metadata.EXPERIMENT_TAG, data(experiment=experiment))])
         for file, cell in zip(self._files, figures.cells, strict=True):
             failed = cell_failure(cell) not in (None, NOT_EVALUATED)
-            start = plugin_data_pb2.SessionStartInfo(
-                group_name=_group_name(cell["options"]), start_time_secs=self._started
-            )
+            # without a group name a session is its own group: cells of other run folders never mix with it
+            start = plugin_data_pb2.SessionStartInfo(start_time_secs=self._started)
             for key, value in cell["options"].items():
                 _set_hparam(start.hparams[key], value, as_text=not _is_number_column(figures.cells, key))
             status = api_pb2.STATUS_FAILURE if failed else api_pb2.STATUS_SUCCESS
@@ -263,11 +262,11 @@ def _md(text: str) -> str:
 
 def _evaluation(figures: FinalFigures, gold: Tensor, predicted: Tensor) -> list[Summary.Value]:
     """PR curves per class and the pictures."""
-    rows = "out-of-fold rows" if figures.rows_are == "out_of_fold" else f"{figures.rows_are} rows"
-    values = [_picture("confusion", png(confusion_figure(gold, predicted, figures.classes, title=rows)))]
+    rows = f"{figures.rows_are} rows"
+    values = [_picture("pictures/confusion", png(confusion_figure(gold, predicted, figures.classes, title=rows)))]
     if figures.scores is None:
         return values
-    values.append(_picture("pr_curves", png(pr_figure(gold, figures.scores, figures.classes, title=rows))))
+    values.append(_picture("pictures/pr_curves", png(pr_figure(gold, figures.scores, figures.classes, title=rows))))
     for index, name in enumerate(figures.classes):
         positive = (gold == index).numpy()
         if positive.any():
@@ -311,10 +310,6 @@ def _histogram(values: NDArray[np.float64]) -> HistogramProto:
     )
 
 
-def _group_name(options: Mapping[str, Any]) -> str:
-    return cell_label(options)
-
-
 def _is_number_column(cells: Sequence[Mapping[str, Any]], key: str) -> bool:
     values = [cell["options"].get(key) for cell in cells]
     return all(isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in values)
@@ -352,10 +347,10 @@ def _has_sd(cells: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 
 def _final_scalars(cell: Mapping[str, Any]) -> list[Summary.Value]:
-    values = [("final", cell.get("mean") or {}), ("final_sd", cell.get("std") or {})]
+    values = [("", cell.get("mean") or {}), ("_sd", cell.get("std") or {})]
     return [
-        _scalar(f"{p}/{k}", value)
-        for p, figures in values
+        _scalar(f"summary/{k}{suffix}", value)
+        for suffix, figures in values
         for k, v in figures.items()
         if (value := number(v)) is not None
     ]
