@@ -38,7 +38,7 @@ def print_grid(
     console.print(grid_table(cells, best))
     for name, figures in (alternatives or {}).items():
         console.print(f"{visible(name)}: {_figures_line(figures)}")
-    if best is not None:
+    if best is not None and best["value"] is not None:
         label = visible(cell_label(cells[best["cell"]]["options"]))
         console.print(f"best: {label} ({best['metric']} {_figure(best['value'])})", style="bold")
     elif all(cell_failure(cell) == NOT_EVALUATED for cell in cells):

@@ -235,9 +235,9 @@ def _hparams(tag: str, content: Any) -> Summary.Value:
 def _texts(figures: FinalFigures) -> dict[str, str]:
     """Markdown for the text tab."""
     lines = [f"**{figures.name}** on {figures.device}", ""]
-    if figures.best is not None:
+    if figures.best is not None and (value := number(figures.best["value"])) is not None:
         options = figures.cells[figures.best["cell"]]["options"]
-        lines += [f"best cell: {_md(cell_label(options))}, {figures.best['metric']} {figures.best['value']:.4f}", ""]
+        lines += [f"best cell: {_md(cell_label(options))}, {figures.best['metric']} {value:.4f}", ""]
     lines += [
         f"failed: {_md(cell_label(c['options']))}: {_md(why)}\n"
         for c in figures.cells
