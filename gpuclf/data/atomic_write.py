@@ -55,7 +55,8 @@ def _named_faults(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in _NO_SPACE:
             raise UserFault(
-                f"no space left to write {path}", remedy="free some space, or choose another run.dir; nothing was changed"
+                f"no space left to write {path}; nothing was changed",
+                remedy="free some space, or choose another run.dir",
             ) from error
         if error.errno in _NOT_ALLOWED:
             raise UserFault(f"not allowed to write {path}: {error.strerror}") from error

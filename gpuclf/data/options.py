@@ -32,7 +32,10 @@ class DataOptions(BaseModel):
     header: bool = Field(True, description="whether the first line of a tsv or csv file names the columns")
     encoding: str = Field("utf-8", description="encoding of text files, always strict, e.g. cp1252")
     labels: ConfigPath | None = Field(None, description="format lines: file with the label of each line of `train`")
-    quoting: bool = Field(True, description="csv: whether \" quotes fields (RFC 4180); false: quote marks are text")
+    quoting: bool = Field(True, description='csv: whether " quotes fields (RFC 4180); false: quote marks are text')
+    row_like_lines: Literal["refuse", "keep"] = Field(
+        "refuse", description="csv: lines inside a quoted field that look like records swallowed by a stray quote mark"
+    )
     missing: list[str] = Field([""], description="cells with exactly this content are missing")
     on_bad: Literal["refuse", "skip"] = Field("refuse", description="bad records: stop, or leave out and count")
     several_labels: Literal["refuse", "repeat"] = Field(
@@ -42,7 +45,7 @@ class DataOptions(BaseModel):
     comma_labels: Literal["refuse", "keep"] = Field(
         "refuse", description="fasttext: labels that hold a comma, most often a comma in place of the blank after it"
     )
-    index_base: Literal["auto", 0, 1] = Field("auto", description="svmlight: the first index; auto: by the training file")
+    index_base: Literal["auto", 0, 1] = Field("auto", description="svmlight: first index; auto: by the training file")
     named_labels: bool = Field(False, description="vw: labels may be any word, not only numbers")
     escaped: bool = Field(False, description="vw: names were escaped (%3A for : …) and are turned back when read")
     categorical: list[str] = Field([], description="columns that hold categories")
@@ -102,7 +105,7 @@ class DataOptions(BaseModel):
             raise ValueError(f"{', '.join(map(repr, both))} cannot be categorical and numeric at once")
         odd = [name for name in (*self.categorical, *self.numeric) if "=" in name]
         if odd:  # features are named column=value, which must stay unambiguous
-            raise ValueError(f"column {odd[0]!r} holds '=', which separates column and value in feature names; rename it")
+            raise ValueError(f"column {odd[0]!r} holds '=', which separates column and value in names; rename it")
         label = [name for name in (*self.categorical, *self.numeric) if name == self.label]
         if label:
             raise ValueError(f"{self.label!r} is the label and cannot be an input as well")

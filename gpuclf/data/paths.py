@@ -84,7 +84,7 @@ def portable(path: Path) -> str:
 
 
 def require_file(path: Path, *, key: str | None = None, folder: bool = False) -> Path:
-    """`path` if it is a file (or, with `folder`, also a folder); else a fault with the path as written and as resolved."""
+    """`path` if it is a file (with `folder`, also a folder); else a fault with the path as written and as resolved."""
     if path.is_file() or (folder and path.is_dir()):
         return path
     written = as_written(path)
@@ -98,4 +98,6 @@ def require_file(path: Path, *, key: str | None = None, folder: bool = False) ->
     )
 
 
-ConfigPath = Annotated[Path, BeforeValidator(resolve_path), PlainSerializer(portable, return_type=str, when_used="json")]
+ConfigPath = Annotated[
+    Path, BeforeValidator(resolve_path), PlainSerializer(portable, return_type=str, when_used="json")
+]

@@ -25,7 +25,11 @@ class IndexedFeatures:
 
 @dataclass(frozen=True)
 class NamedFeatures:
-    """Sparse rows with feature names (VW, tables). Names repeat freely within a row; values are finite float32, no zeros."""
+    """Sparse rows with feature names (VW, tables); names may repeat within a row, values are finite float32, no zeros.
+
+    A table's categorical column `color` with value `red` is the feature `color=red` of value 1; its numeric column `f1`
+    is the feature `f1`.
+    """
 
     indptr: NDArray[np.int64]
     names: list[str]
@@ -34,11 +38,12 @@ class NamedFeatures:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive documents of one file. Exactly one of texts, indexed, named, columns is given.
+    """Consecutive documents of one file. Exactly one of texts, indexed, named is given; a table gives columns as well.
 
     `labels` is None for files read for prediction; a label is never empty and never retyped.
     `lines` is the 1-based line where each record starts; `ids` are the id column, or the record number ("1", "2", …).
-    `columns` holds categorical inputs by column name, each a list of strings as long as the chunk.
+    `columns` holds the categorical inputs of a table by column name, each a list of strings as long as the chunk.
+    A document with several labels that is repeated has the ids `7`, `7#2`, … and, without a group column, group `7`.
     """
 
     ids: list[str]
@@ -60,14 +65,18 @@ class ReadReport:
 
     path: Path
     format: str
-    records: int = 0
-    lines: int = 0
+    records: int = 0  # taken; a document repeated for several labels is one record
+    lines: int = 0  # physical lines, header and blank lines included (Parquet: rows)
     skipped: int = 0  # records left out on the user's request
     empty_documents: int = 0
     per_class: dict[str, int] = field(default_factory=dict)
     bytes: int = 0
     sha256: str = ""  # of the file as it lies on disk
-    notes: list[str] = field(default_factory=list)  # e.g. the svmlight index base that was found
+    notes: list[str] = field(
+        default_factory=list
+    )  # what a user should know, e.g. the svmlight index base that was found
+    index_base: int | None = None  # svmlight: the first index, given or found in this file
+    companions: dict[str, str] = field(default_factory=dict)  # sha256 by path of files read beside it (parallel labels)
 
 
 class Reader(Protocol):

@@ -1,9 +1,10 @@
-"""Folds and held-out parts. Which part a document falls into depends on its id and the seed, never on the file's order."""
+"""Folds and held-out parts: where a document falls depends on its id and the seed, never on the file's order."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +22,13 @@ def document_keys(ids: Sequence[str]) -> NDArray[np.int64]:
 def small_classes(labels: NDArray[np.int64], k: int, class_names: Sequence[str]) -> dict[str, int]:
     """Classes with at least one but fewer than k documents, with their counts."""
     counts = np.bincount(labels, minlength=len(class_names))
-    return {class_names[c]: int(counts[c]) for c in np.flatnonzero((counts > 0) & (counts < k))}
+    return {class_names[c]: int(counts[c]) for c in np.flatnonzero((counts > 0) & (counts < k)).tolist()}
 
 
 def fold_of(
     keys: NDArray[np.int64],
     labels: NDArray[np.int64] | None,
-    groups: NDArray | None,
+    groups: NDArray[Any] | None,
     k: int,
     seed: int,
     stratified: bool = True,
@@ -66,7 +67,7 @@ def holdout(
     fraction: float,
     seed: int,
     stratified: bool = True,
-    groups: NDArray | None = None,
+    groups: NDArray[Any] | None = None,
 ) -> NDArray[np.bool_]:
     """Mask (docs,) of the documents to hold out: round(fraction · docs) of them, at least one, never all.
 
@@ -116,11 +117,11 @@ def _hold_stratified(keys: NDArray[np.int64], labels: NDArray[np.int64], wanted:
     return mask
 
 
-def _group_codes(groups: NDArray) -> NDArray[np.int64]:
+def _group_codes(groups: NDArray[Any]) -> NDArray[np.int64]:
     return np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
 
 
-def _group_hashes(groups: NDArray, codes: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+def _group_hashes(groups: NDArray[Any], codes: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     """hash(seed, group) by group code (groups,)."""
     array = np.asarray(groups)
     first = np.unique(codes, return_index=True)[1]
@@ -151,7 +152,7 @@ def _refuse_small(
 
 
 def _deal_groups(
-    groups: NDArray | None, codes: NDArray[np.int64], labels: NDArray[np.int64] | None, k: int, seed: int
+    groups: NDArray[Any] | None, codes: NDArray[np.int64], labels: NDArray[np.int64] | None, k: int, seed: int
 ) -> NDArray[np.int64]:
     assert groups is not None
     sizes = np.bincount(codes)
@@ -178,7 +179,7 @@ def _deal_groups(
     return fold_of_group[codes]
 
 
-def _hold_groups(groups: NDArray, wanted: int, seed: int) -> NDArray[np.bool_]:
+def _hold_groups(groups: NDArray[Any], wanted: int, seed: int) -> NDArray[np.bool_]:
     codes = _group_codes(groups)
     sizes = np.bincount(codes)
     if len(sizes) < 2:
