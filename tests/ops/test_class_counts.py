@@ -1,0 +1,123 @@
+"""Class counts of many views: every kernel gives the reference's bits, and the reference a recount."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from gpuclf.ops.class_counts import class_counts, cpu, cuda, reference
+
+Case = dict[str, object]
+
+
+def drawn(seed: int, docs: int, features: int, classes: int, views: int, whole: bool, scaled: bool) -> Case:
+    """Arguments of class_counts: random rows, some empty, some without a label."""
+    generator = torch.Generator().manual_seed(seed)
+    dense = torch.rand((docs, features), generator=generator)
+    dense = torch.where(torch.rand((docs, features), generator=generator) < 0.2, dense, 0.0)
+    dense = (dense * 9).ceil() if whole else dense
+    dense[::7] = 0
+    doc, column = torch.nonzero(dense, as_tuple=True)
+    crow = torch.zeros(docs + 1, dtype=torch.int64)
+    crow[1:] = torch.bincount(doc, minlength=docs).cumsum(0)
+    col_scale, row_scale = None, None
+    if scaled:
+        col_scale = torch.rand((views, features + 1), generator=generator)
+        col_scale[:, 1::3] = 0
+        row_scale = torch.rand((views, docs), generator=generator) + 0.1
+    return {
+        "crow": crow,
+        "col": (column + 1).to(torch.int32),
+        "val": dense[doc, column],
+        "labels": torch.randint(-1, classes, (docs,), generator=generator),
+        "train": torch.rand((views, docs), generator=generator) < 0.7,
+        "col_scale": col_scale,
+        "row_scale": row_scale,
+        "num_classes": classes,
+        "num_features": features,
+    }
+
+
+def on(device: torch.device, case: Case) -> Case:
+    return {name: value.to(device) if isinstance(value, Tensor) else value for name, value in case.items()}
+
+
+SIZES = [(0, 5, 2, 2), (1, 1, 1, 1), (255, 40, 1, 3), (257, 2100, 5, 4), (60, 30, 300, 2), (50, 0, 3, 2), (40, 9, 3, 0)]
+
+
+@pytest.mark.parametrize(("docs", "features", "classes", "views"), SIZES)
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("binary", [False, True])
+def test_kernels_give_the_bits_of_the_reference(
+    docs: int, features: int, classes: int, views: int, scaled: bool, binary: bool, device: torch.device
+) -> None:
+    case = drawn(docs + features, docs, features, classes, views, whole=False, scaled=scaled)
+    expected = reference.class_counts(**case, binary=binary)
+    assert expected.shape == (views, features + 1, classes)
+    assert expected.dtype == torch.float64
+    for counts in (
+        class_counts(**on(device, case), binary=binary),
+        cpu.class_counts(**case, binary=binary),
+        cuda.class_counts(**on(device, case), binary=binary),  # plain torch: runs wherever the tensors are
+    ):
+        torch.testing.assert_close(counts.cpu(), expected, rtol=0, atol=0)
+        assert counts.permute(1, 0, 2).is_contiguous()
+
+
+def recount(case: Case, binary: bool) -> np.ndarray:
+    """Entry by entry, in Python."""
+    train, labels = case["train"], case["labels"]
+    counts = np.zeros((train.shape[0], case["num_features"] + 1, case["num_classes"]))
+    for view in range(train.shape[0]):
+        for doc, label in enumerate(labels.tolist()):
+            if label < 0 or not train[view, doc]:
+                continue
+            counts[view, 0, label] += 1
+            for entry in range(case["crow"][doc], case["crow"][doc + 1]):
+                feature, value = int(case["col"][entry]), float(case["val"][entry])
+                if case["col_scale"] is not None:
+                    value *= float(case["col_scale"][view, feature]) * float(case["row_scale"][view, doc])
+                counts[view, feature, label] += (value != 0) if binary else value
+    return counts
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("binary", [False, True])
+def test_reference_equals_a_recount(scaled: bool, binary: bool) -> None:
+    case = drawn(7, 33, 12, 4, 3, whole=False, scaled=scaled)
+    counts = reference.class_counts(**case, binary=binary)
+    np.testing.assert_allclose(counts, recount(case, binary), rtol=1e-12)
+
+
+def test_whole_counts_are_exact_and_a_fold_is_the_total_less_what_it_holds_out() -> None:
+    case = drawn(8, 257, 100, 5, 3, whole=True, scaled=False)
+    everyone = {**case, "train": torch.ones((1, 257), dtype=torch.bool)}
+    counts = class_counts(**case)
+    held_out = class_counts(**{**case, "train": ~case["train"]})
+    assert torch.equal(counts, counts.round())
+    assert torch.equal(counts, class_counts(**everyone) - held_out)
+
+
+def test_bits_depend_neither_on_threads_nor_on_other_views() -> None:
+    case = drawn(9, 257, 5000, 6, 4, whole=False, scaled=True)
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = class_counts(**case)
+        torch.set_num_threads(3)
+        assert torch.equal(class_counts(**case), alone)
+    finally:
+        torch.set_num_threads(threads)
+    for view in range(4):
+        one = {name: case[name][view : view + 1] for name in ("train", "col_scale", "row_scale")}
+        assert torch.equal(class_counts(**{**case, **one})[0], alone[view])
+
+
+def test_arguments_are_left_as_they_are() -> None:
+    case = drawn(10, 50, 20, 3, 2, whole=False, scaled=True)
+    before = {name: value.clone() for name, value in case.items() if isinstance(value, Tensor)}
+    for binary in (False, True):
+        class_counts(**case, binary=binary)
+    assert all(torch.equal(case[name], value) for name, value in before.items())
