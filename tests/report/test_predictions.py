@@ -41,9 +41,14 @@ def test_the_file_names_the_class_of_each_score_and_keeps_every_bit(tmp_path: Pa
 
 def test_a_failed_run_leaves_no_half_file(tmp_path: Path) -> None:
     path = tmp_path / "predictions.tsv"
-    with pytest.raises(KeyboardInterrupt), predictions_file(path, ["a"]) as writer:
-        writer.add(["1"], None, torch.tensor([0]), torch.zeros(1, 1))
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with predictions_file(path, ["a"]) as writer:
+            writer.add(["1"], None, torch.tensor([0]), torch.zeros(1, 1))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert list(tmp_path.iterdir()) == []
 
 
