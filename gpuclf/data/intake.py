@@ -93,14 +93,14 @@ class Intake:
         given: Sequence[str] = ("",)
         if self.labelled:
             given = labels or ()
-            if not self._labels_fit(line, given):
+            if len(given) != 1 and not self._labels_fit(line, given):
                 return 0
         if id is not None and self._is_repeated(line, id):
             return 0
         self._number += 1
         if self.failed:
             return 0
-        copies = min(len(given), self.room)
+        copies = len(given) if self._limit is None else min(len(given), self.room)
         name = id if id is not None else str(self._number)
         for copy, label in enumerate(given[:copies]):
             self._ids.append(name if copy == 0 else f"{name}#{copy + 1}")

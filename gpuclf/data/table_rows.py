@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from gpuclf.data.numbers import float32_of
 from gpuclf.data.options import ColumnRef, DataOptions
 from gpuclf.data.records import NamedFeatures
 
-Cell = str | list[str] | None  # None is a null; a list holds several labels
+Cell = str | list[str] | None  # None is a null; a list holds several labels, and stands only in the label column
 
 _LIKE_A_HEADER = {"label", "class", "category", "target", "y"}
 
@@ -26,31 +27,31 @@ class TableBody:
         self._start()
 
     def _start(self) -> None:
-        self._ends = [0]
-        self._names: list[str] = []
-        self._values: list[float] = []
-        self._columns: dict[str, list[str]] = {name: [] for name in self._categorical}
+        self._categories: list[Sequence[str]] = []
+        self._numbers: list[Sequence[float]] = []
 
     def append(self, categories: Sequence[str], numbers: Sequence[float]) -> None:
-        """One document: a value for each categorical and each numeric column; zeros are dropped."""
-        for name, value in zip(self._categorical, categories, strict=True):
-            self._columns[name].append(value)
-            self._names.append(f"{name}={value}")
-            self._values.append(1.0)
-        for name, number in zip(self._numeric, numbers, strict=True):
-            if number != 0:
-                self._names.append(name)
-                self._values.append(number)
-        self._ends.append(len(self._names))
+        """One document: a value for each categorical and each numeric column."""
+        self._categories.append(categories)
+        self._numbers.append(numbers)
 
     def build(self) -> dict[str, Any]:
-        """NamedFeatures of the documents, and their categories by column."""
-        named = NamedFeatures(
-            np.array(self._ends, dtype=np.int64), self._names, np.array(self._values, dtype=np.float32)
-        )
-        columns = self._columns or None
+        """NamedFeatures of the documents, zeros dropped, and their categories by column."""
+        docs = len(self._categories)
+        by_column = zip(*self._categories, strict=True) if docs else ([] for _ in self._categorical)
+        columns = {name: list(cells) for name, cells in zip(self._categorical, by_column, strict=False)}
+        named = [[f"{name}={cell}" for cell in cells] for name, cells in columns.items()]
+        named += [[name] * docs for name in self._numeric]
+        values = np.ones((docs, len(named)), dtype=np.float32)
+        values[:, len(columns) :] = np.array(self._numbers, dtype=np.float32).reshape(docs, len(self._numeric))
+        names = [name for row in zip(*named, strict=True) for name in row]  # document after document
+        kept = values != 0
+        if not kept.all():
+            names = list(compress(names, kept.ravel().tolist()))
+        indptr = np.zeros(docs + 1, dtype=np.int64)
+        np.cumsum(kept.sum(axis=1), out=indptr[1:])
         self._start()
-        return {"named": named, "columns": columns}
+        return {"named": NamedFeatures(indptr, names, values[kept]), "columns": columns or None}
 
 
 def table_body(options: DataOptions) -> TextBody | TableBody:
@@ -158,10 +159,11 @@ class TableRows:
         labels = None if self.label is None else self._labels(cells[self.label])
         id = None if self._id is None else self._filled(cells[self._id])
         group = None if self._group is None else self._filled(cells[self._group])
-        for what, place, value in (("id", self._id, id), ("group", self._group, group)):
-            if place is not None and value is None:
-                intake.bad(line, f"no {what} (column {self.names[place]!r} is empty)", f"fill it, or drop data.{what}")
-                return
+        if (id is None) != (self._id is None) or (group is None) != (self._group is None):
+            what, place = ("id", self._id) if id is None and self._id is not None else ("group", self._group)
+            assert place is not None
+            intake.bad(line, f"no {what} (column {self.names[place]!r} is empty)", f"fill it, or drop data.{what}")
+            return
         if isinstance(self._body, TextBody):
             self._text_row(line, cells, labels, id, group)
         else:
@@ -171,10 +173,7 @@ class TableRows:
         self, line: int, cells: Sequence[Cell], labels: Sequence[str] | None, id: str | None, group: str | None
     ) -> None:
         texts = [cells[place] for place in self._texts]
-        if any(isinstance(text, list) for text in texts):
-            self._intake.bad(line, "the text is a list, not a string", "write it as one string")
-            return
-        text = " ".join(str(text) for text in texts if text is not None and text not in self._missing)
+        text = " ".join(text for text in texts if isinstance(text, str) and text not in self._missing)
         assert isinstance(self._body, TextBody)
         for _ in range(self._intake.admit(line, labels, id=id, group=group, empty=not text.strip())):
             self._body.texts.append(text)
@@ -182,7 +181,11 @@ class TableRows:
     def _table_row(
         self, line: int, cells: Sequence[Cell], labels: Sequence[str] | None, id: str | None, group: str | None
     ) -> None:
-        categories = [self._filled(cells[place]) or "" for place in self._categorical]  # missing is a category, ""
+        missing = self._missing
+        # a missing category is a category of its own, ""
+        categories = [
+            cell if isinstance(cell := cells[place], str) and cell not in missing else "" for place in self._categorical
+        ]
         numbers = []
         for place in self._numeric:
             text = self._filled(cells[place])

@@ -102,7 +102,7 @@ class JsonlParser:
             if name not in fields:
                 found = ", ".join(map(repr, list(fields)[:20]))
                 raise _Refused(f"no field named {name!r}; found: {found}")
-            cells.append(_cell(name, fields[name]))
+            cells.append(_cell(name, fields[name], several=name == self._intake.options.label))
         return cells
 
     def finish(self) -> None:
@@ -111,14 +111,13 @@ class JsonlParser:
             self._intake.note(f"{self._blank} blank lines were passed over")
 
 
-def _cell(name: str, value: Any) -> Cell:
+def _cell(name: str, value: Any, several: bool) -> Cell:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, list):
-        items = [_cell(name, item) for item in value]
-        if any(isinstance(item, list) for item in items):
-            raise _Refused(f"field {name!r} is a list of lists")
+    if isinstance(value, list) and several:
+        items = [_cell(name, item, several=False) for item in value]
         return [item for item in items if isinstance(item, str)]
-    raise _Refused(f"field {name!r} is an object where a text, number or label belongs")
+    what = "a list" if isinstance(value, list) else "an object"
+    raise _Refused(f"field {name!r} holds {what} where a text, a number or a label belongs")

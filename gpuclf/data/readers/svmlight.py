@@ -17,6 +17,8 @@ from gpuclf.data.numbers import float32_of
 from gpuclf.data.records import IndexedFeatures
 
 _INDEX_LIMIT = 2**63 - 1
+# what nearly every line looks like; anything else is read token by token
+_PLAIN = re.compile(r"[ \t]*+(?:[0-9]{1,18}:[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]{1,4})?(?:[ \t]++|\Z))*+")
 _VALUE_REMEDY = "scale or remove such values: features are float32"
 
 Row = tuple[NDArray[np.int64], NDArray[np.float32]]
@@ -77,18 +79,16 @@ class SvmlightParser:
     def _fast(self, features: list[str]) -> list[Row] | None:
         """The rows of many lines, None when any of them needs a closer look."""
         joined = " ".join(features)
-        if not joined.isascii() or "_" in joined:
+        if _PLAIN.fullmatch(joined) is None:
             return None
-        split = [line.split() for line in features]
-        pairs = [token.split(":") for tokens in split for token in tokens]
-        try:
-            indices = np.array([int(index) for index, _ in pairs], dtype=np.int64)
-            wide = np.array([float(value) for _, value in pairs], dtype=np.float64)
-        except (ValueError, OverflowError):
+        numbers = np.fromstring(joined.replace(":", " "), dtype=np.float64, sep=" ")  # exact for indices below 2^53
+        if numbers[::2].max(initial=0) >= 2**53:
             return None
+        indices, wide = numbers[::2].astype(np.int64), numbers[1::2]
         with np.errstate(over="ignore", under="ignore"):
             values = wide.astype(np.float32)
-        ends = np.cumsum([len(tokens) for tokens in split])
+        counts = np.array([line.count(":") for line in features], dtype=np.int64)
+        ends = np.cumsum(counts)
         rising = np.ones(len(indices), dtype=np.bool_)
         rising[1:] = np.diff(indices) > 0
         rising[ends[(ends < len(indices))]] = True  # the first of a row has none before it
@@ -100,7 +100,7 @@ class SvmlightParser:
             self._lowest = lowest if self._lowest is None else min(self._lowest, lowest)
         keep = values != 0
         self._intake.underflows += int(((wide != 0) & ~keep).sum())
-        starts = ends - [len(tokens) for tokens in split]
+        starts = ends - counts
         if keep.all():
             return [(indices[a:b], values[a:b]) for a, b in zip(starts, ends, strict=True)]
         return [(indices[a:b][keep[a:b]], values[a:b][keep[a:b]]) for a, b in zip(starts, ends, strict=True)]
