@@ -20,7 +20,7 @@ from gpuclf.faults import UserFault
 from gpuclf.features.bag_of_words import count_block
 from gpuclf.features.blocks import Block
 from gpuclf.features.given_features import indexed_block, named_block, table_block, table_columns
-from gpuclf.features.options import AsGivenOptions, BagOfWordsOptions, FeatureOptions, TableOptions
+from gpuclf.features.options import BagOfWordsOptions, FeatureOptions, TableOptions
 from gpuclf.features.rows import SparseRows
 from gpuclf.features.vocabulary import IndexCollector, NameCollector, Vocabulary, vocabulary_from_json
 from gpuclf.ops.map_columns import map_columns
@@ -29,7 +29,9 @@ T = TypeVar("T")
 
 FORMAT = 1
 BLOCK_CHARS = 1 << 20  # text that one task takes; small enough to spread, large enough to keep merging cheap
-_REMEDY = {"texts": "bag_of_words", "columns": "table", "indexed": "as_given", "named": "as_given"}
+# What a document may bring, and the type of features for it; a table may bring its columns by name as well.
+_TYPE_FOR = {"texts": "bag_of_words", "columns": "table", "indexed": "as_given", "named": "as_given"}
+_USABLE = {"bag_of_words": ("texts",), "as_given": ("indexed", "named"), "table": ("columns", "named")}
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Encoded:
 class Encoder:
     """A fitted mapping from documents to rows; immutable, and the same after a trip through JSON.
 
-    source: what documents must bring: texts, indexed, named or columns. table: the input columns of a table.
+    source: what documents must bring: texts, indexed, named or columns. table: its categorical columns.
     """
 
     def __init__(self, options: FeatureOptions, vocabulary: Vocabulary, source: str, table: list[str]):
@@ -124,7 +126,7 @@ def fit_encoder(chunks: Iterable[Chunk], options: FeatureOptions) -> tuple[Encod
                 if source == "indexed":
                     collector = IndexCollector()
                 if isinstance(options, TableOptions):
-                    table = table_columns(chunk, options.numeric)
+                    table = table_columns(chunk)
             yield chunk
 
     for block in _tasks(pieces(), lambda piece: _block_of(piece, options, str(source), table).packed()):
@@ -151,16 +153,15 @@ def _empty_remedy(options: FeatureOptions) -> str:
 
 def _source_of(chunk: Chunk, options: FeatureOptions) -> str:
     """What the chunk brings, as far as these options can use it."""
-    held = [name for name in _REMEDY if getattr(chunk, name) is not None]
-    assert len(held) == 1, f"a chunk has one kind of input, not {held}"
-    wanted = {BagOfWordsOptions: ("texts",), AsGivenOptions: ("indexed", "named"), TableOptions: ("columns",)}
-    if held[0] not in wanted[type(options)]:
+    held = [name for name in _TYPE_FOR if getattr(chunk, name) is not None]
+    usable = [name for name in _USABLE[options.type] if name in held]
+    if not usable:
         raise UserFault(
-            f"{options.type} cannot use what the data holds: {held[0]}",
+            f"{options.type} cannot use what the data holds: {', '.join(held)}",
             key="features.type",
-            remedy=f"use {_REMEDY[held[0]]}, or data with {' or '.join(wanted[type(options)])}",
+            remedy=f"use {_TYPE_FOR[held[0]]}, or data with {' or '.join(_USABLE[options.type])}",
         )
-    return held[0]
+    return "columns" if options.type == "table" else usable[0]
 
 
 def _block_of(chunk: Chunk, options: FeatureOptions, source: str, table: list[str]) -> Block:
@@ -170,7 +171,7 @@ def _block_of(chunk: Chunk, options: FeatureOptions, source: str, table: list[st
     if isinstance(options, BagOfWordsOptions):
         return count_block(chunk.texts or [], options)
     if isinstance(options, TableOptions):
-        return table_block(chunk, table, options.numeric)
+        return table_block(chunk, table)
     if chunk.indexed is not None:
         return indexed_block(chunk.indexed)
     assert chunk.named is not None

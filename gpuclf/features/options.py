@@ -131,12 +131,11 @@ class AsGivenOptions(WeightingOptions):
 class TableOptions(WeightingOptions):
     """Columns of a table: a categorical one gives a feature column=value of value 1 per row, a numeric one its number.
 
-    numeric: names of the columns that hold numbers; all other input columns are categorical.
+    Which columns are inputs, and of which kind, stands in the data section (data.categorical, data.numeric).
     """
 
     type: Literal["table"] = "table"
     weighting: Literal["count", "binary", "tfidf"] = "count"
-    numeric: list[str] = []
 
 
 FeatureOptions = Annotated[BagOfWordsOptions | AsGivenOptions | TableOptions, Field(discriminator="type")]

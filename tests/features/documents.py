@@ -46,7 +46,7 @@ def counts(encoder: Encoder, encoded: Encoded) -> list[dict[str, float]]:
 
 
 def plain_word_counts(texts: Sequence[str], options: BagOfWordsOptions) -> list[Counter[str]]:
-    """Word n-grams counted the slow way: `re` over each normalised text, and nothing shared with the encoder's kernels."""
+    """Word n-grams counted the slow way: `re` over each normalised text; shares nothing with the kernels."""
     pattern = compile_pattern(options.token_pattern)
     stop = {plain_normal(word, options) for word in options.stop_words}
     result = []
