@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from gpuclf.config.schema import Data, all_keys, spec_at, value_at
+from gpuclf.config.schema import Data, copied, spec_at, value_at
+from gpuclf.config.suggest import unknown_key
 from gpuclf.config.tree import Item, KeyPath, find, key_text
 from gpuclf.config.validate import kind_of, show, validate
 from gpuclf.data.paths import portable
@@ -30,54 +29,51 @@ class Grid:
     faults: list[UserFault]
 
 
-def check_grid(root: type[BaseModel], data: Data, tree: Item) -> Grid:
-    """Checks the grid of sound data (no fault elsewhere). `tree` tells what was written in quotes."""
+def check_grid(root: type[BaseModel], data: Data, raw: Mapping[str, Any], tree: Item) -> Grid:
+    """Checks the grid `raw` over sound data (no fault elsewhere). `tree` tells what was written in quotes."""
     base = {key: value for key, value in data.items() if key != "grid"}
-    raw = data.get("grid") or {}
+    # Options are judged under every component that the grid chooses, unless that is at fault itself.
+    contexts = [context for context in _contexts(base, _types_in(raw)) if validate(root, context).options is not None]
+    contexts = contexts or [base]
     faults: list[UserFault] = []
     lists: dict[str, list[Any]] = {}
     for key, elements in raw.items():
-        found = _key_fault(root, base, key, elements, _types_in(raw))
+        found = _key_fault(root, [base] if key.endswith(".type") else contexts, key, elements)
         if found is not None:
             faults.append(found)
         else:
             lists[key] = elements
     values: dict[str, list[Any]] = {}
-    contexts = list(_contexts(base, {key: elements for key, elements in lists.items() if key.endswith(".type")}))
     for key, elements in lists.items():
-        checked, bad = _elements(root, contexts, key, elements, tree)
+        checked, bad = _elements(root, [base] if key.endswith(".type") else contexts, key, elements, tree)
         faults += bad
         if not bad:
             values[key] = checked
     return Grid(values, faults)
 
 
-def _types_in(raw: dict[str, Any]) -> dict[str, list[Any]]:
+def _types_in(raw: Mapping[str, Any]) -> dict[str, list[Any]]:
     return {key: elements for key, elements in raw.items() if key.endswith(".type") and isinstance(elements, list)}
 
 
 def _contexts(base: Data, types: dict[str, list[Any]]) -> Iterator[Data]:
     """The data under every combination of the components that the grid chooses; without any, the data as they are."""
     for names in itertools.product(*types.values()):
-        changed = copy.deepcopy(base)
+        changed = copied(base)
         for key, name in zip(types, names, strict=True):
             _set(changed, tuple(key.split(".")), name)
         yield changed
 
 
-def _key_fault(
-    root: type[BaseModel], base: Data, key: str, elements: Any, types: dict[str, list[Any]]
-) -> UserFault | None:
+def _key_fault(root: type[BaseModel], contexts: list[Data], key: str, elements: Any) -> UserFault | None:
     path = tuple(key.split("."))
     full = key_text(("grid", key))
-    # A section that is off (null) still has keys; one that lists its types has those of all of them.
-    exists = any(spec_at(root, context, path) is not None for context in _contexts(base, types))
-    if not exists:
-        varying = [key_text(known) for known in all_keys(root, base) if known[0] in (*VARYING, "seed")]
-        near = get_close_matches(key, varying, 1, 0.6)
-        ends = [name for name in varying if name.rpartition(".")[2] == path[-1]]
-        remedy = f"did you mean {(ends or near)[0]}?" if ends or near else "write the full key, such as model.C: [0.1, 1]"
-        return UserFault(f"there is no option {key}", key=full, remedy=remedy)
+    # A section that is off (null) still has keys; an option must exist for every component that the grid chooses.
+    missing = [context for context in contexts if spec_at(root, context, path) is None]
+    if missing:
+        known_parents = [depth for depth in range(len(path)) if spec_at(root, missing[0], path[:depth]) is not None]
+        fault = unknown_key(root, missing[0], path[: known_parents[-1] + 1], full)[0]
+        return UserFault(fault.message, key=full, remedy=fault.remedy)
     if key != "seed" and (path[0] not in VARYING or (path[0] == "train" and path[-1] in SAME_FOR_ALL)):
         allowed = ", ".join(f"{section}.…" for section in VARYING)
         return UserFault(f"{key} is the same for a whole experiment", key=full, remedy=f"a grid varies seed, {allowed}")
@@ -101,8 +97,8 @@ def _elements(
         place = key_text(("grid", key, index))
         bad: list[UserFault] = []
         converted, shown = element, element
-        for context in contexts if not key.endswith(".type") else contexts[:1]:
-            changed = copy.deepcopy(context)
+        for context in contexts:
+            changed = copied(context)
             _set(changed, path, element)
             outcome = validate(root, changed, _with(tree, path, find(tree, ("grid", key, index))))
             bad += [_as_element(fault, key, place, element) for fault in outcome.faults]
@@ -112,8 +108,13 @@ def _elements(
         faults += list({str(fault): fault for fault in bad}.values())
         name = repr(shown)
         if not bad and name in seen:
-            faults.append(UserFault(f"{show(element)} stands in the list already, as element {seen[name]}", key=place,
-                                    remedy="list every value once"))
+            faults.append(
+                UserFault(
+                    f"{show(element)} stands in the list already, as element {seen[name]}",
+                    key=place,
+                    remedy="list every value once",
+                )
+            )
         seen.setdefault(name, index)
         values.append(str(converted) if isinstance(converted, str) else converted)
     return values, faults

@@ -99,8 +99,8 @@ class _Resolver:
         if target is None:
             remedy = "only keys written in the config can be referred to; environment variables are ${env:NAME}"
             raise self._fault(item, path, f"${{{key}}} refers to a key that is not in the config", remedy)
-        inside = path[: len(target_path)] == target_path  # a section that holds the reference itself
-        if target_path in self.open or inside:
+        # The target must not be, and must not hold, a key that is waiting for it.
+        if any(step[: len(target_path)] == target_path for step in (*self.open, path)):
             circle = [key_text(step) for step in (*self.open, path, target_path)]
             raise self._fault(item, path, f"these keys refer to each other in a circle: {' → '.join(circle)}")
         self.open.append(path)

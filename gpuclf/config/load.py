@@ -56,13 +56,16 @@ def load(path: Path, overrides: Sequence[str] = ()) -> LoadedConfig:
     root = interpolate(apply_overrides(read_composed(path), overrides, Path.cwd()))
     source = {key_text(keys): item.source for keys, item in walk(root) if keys}
     data = _with_defaults(plain(root), path)
+    # A grid is judged by the options that its keys name, once these are known to be sound.
+    raw_grid = data.pop("grid") if isinstance(data.get("grid"), dict) else {}
     outcome = validate(ExperimentOptions, data, root)
     faults = list(outcome.faults)
-    grid = check_grid(ExperimentOptions, outcome.sound, root) if outcome.partial is not None else None
-    if grid is not None:
+    if outcome.partial is not None:
+        grid = check_grid(ExperimentOptions, outcome.sound, raw_grid, root)
         faults += grid.faults
         checked = outcome.partial.model_copy(update={"grid": grid.values})
-        faults += _cross_faults(checked)
+        faulty = {fault.key.partition(".")[0] for fault in faults if fault.key}
+        faults += _cross_faults(checked, faulty)
         if not faults:
             return LoadedConfig(path, outcome.options.model_copy(update={"grid": grid.values}), source)
     raise UserFaults(_in_order([_located(fault, source, path) for fault in faults]))
@@ -70,21 +73,22 @@ def load(path: Path, overrides: Sequence[str] = ()) -> LoadedConfig:
 
 def _with_defaults(data: Any, path: Path) -> dict[str, Any]:
     """The data with what the config's own place decides, and without sections that are written but empty."""
-    optional = {name: spec for name, spec in fields_of(ExperimentOptions).items() if spec.sections and not spec.nullable}
+    optional = [name for name, spec in fields_of(ExperimentOptions).items() if spec.sections and not spec.nullable]
     data = {name: value for name, value in data.items() if value is not None or name not in optional}
     data.setdefault("name", path.resolve().stem)
+    data.setdefault("features", {"type": "bag_of_words"})
     run = data.setdefault("run", {})
     if isinstance(run, dict):
         run.setdefault("root", LocatedStr(RUN_ROOT, path.resolve().parent))
     return data
 
 
-def _cross_faults(options: ExperimentOptions) -> list[UserFault]:
+def _cross_faults(options: ExperimentOptions, faulty: set[str]) -> list[UserFault]:
     try:
         cells = expand(options)
     except UserFault as fault:
         return [fault]
-    return faults_of(options, cells)
+    return faults_of(options, cells, faulty)
 
 
 def _located(fault: UserFault, source: dict[str, Source], path: Path) -> UserFault:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from gpuclf.config.scalars import plain_scalar
+from gpuclf.config.suggest import close
 from gpuclf.config.tree import Item, Source, changed, find, key_text, merge, plain, split_key
 from gpuclf.faults import UserFault, UserFaults
 
@@ -72,16 +72,18 @@ def _apply(root: Item, override: Override) -> Item:
         if old is None:
             siblings = find(root, path[:-1])
             names = list(siblings.value) if siblings is not None and isinstance(siblings.value, dict) else []
-            near = get_close_matches(path[-1], names, 1)
-            remedy = f"did you mean ~{key_text((*path[:-1], near[0]))}?" if near else f"there is: {', '.join(names)}"
-            raise _fault(override.text, f"{key} is not in the config, so it cannot be removed", remedy if names else None)
+            near = close(path[-1], names)
+            remedy = f"there is: {', '.join(names)}" if names else None
+            remedy = f"did you mean ~{key_text((*path[:-1], near))}?" if near else remedy
+            raise _fault(override.text, f"{key} is not in the config, so it cannot be removed", remedy)
         if value is not None and plain(value) != plain(old):
             raise _fault(override.text, f"{key} is {_show(old)}, so it was not removed", f"write ~{key}")
         return changed(root, path, lambda _: None, old.source)
     assert value is not None, "only a removal has no value"
     both_sections = old is not None and isinstance(old.value, dict) and isinstance(value.value, dict)
     if override.action == "+" and old is not None and not both_sections:
-        raise _fault(override.text, f"+ adds a key, but {key} is there already ({_show(old)})", f"write {key}=… to change it")
+        message = f"+ adds a key, but {key} is there already ({_show(old)})"
+        raise _fault(override.text, message, f"write {key}=… to change it")
     return changed(root, path, lambda below: merge(below, value), value.source)
 
 
@@ -93,7 +95,8 @@ def _check_way(root: Item, override: Override) -> None:
             return
         if not isinstance(above.value, dict):
             name = key_text(override.path[:depth])
-            remedy = f"give the whole list: {name}=[…]" if isinstance(above.value, list) else f"{name}={{…}} replaces it"
+            whole_list = isinstance(above.value, list)
+            remedy = f"give the whole list: {name}=[…]" if whole_list else f"{name}={{…}} replaces it"
             raise _fault(override.text, f"{name} is {_show(above)}, not a section, so nothing stands below it", remedy)
 
 

@@ -40,5 +40,5 @@ def plain_scalar(text: str) -> Scalar:
 
 
 def bare_infinity(text: str) -> float | None:
-    """`inf` and `nan` are texts in YAML (`.inf` is the number), but where a number is wanted, only that can be meant."""
+    """What `inf` or `nan` can only mean where a number is wanted; in YAML they are texts, and .inf is the number."""
     return float(text) if _BARE_INF.fullmatch(text) else None

@@ -44,9 +44,7 @@ def spec_of(annotation: Any, metadata: Sequence[Any] = ()) -> Spec:
 
 def fields_of(section: type[BaseModel]) -> dict[str, Spec]:
     """The keys of a section and what each takes."""
-    return {
-        name: spec_of(field.annotation, field.metadata) for name, field in section.model_fields.items()
-    }
+    return {name: spec_of(field.annotation, field.metadata) for name, field in section.model_fields.items()}
 
 
 def type_names(section: type[BaseModel]) -> tuple[str, ...]:
@@ -100,6 +98,13 @@ def below(data: Data, part: str | int) -> Data:
     return None
 
 
+def copied(data: Data) -> Data:
+    """The same values in new mappings and lists."""
+    if isinstance(data, Mapping):
+        return {key: copied(value) for key, value in data.items()}
+    return [copied(value) for value in data] if isinstance(data, list) else data
+
+
 def value_at(data: Data, path: KeyPath) -> Data:
     """The value at a path, None where there is none."""
     for part in path:
@@ -140,7 +145,14 @@ def _keys_below(spec: Spec, data: Data, prefix: KeyPath) -> Iterator[KeyPath]:
                 yield from _keys_below(field, below(data, name), (*prefix, name))
 
 
-_KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", Path: "a path", dict: "a mapping"}
+_KINDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    Path: "a path",
+    dict: "a mapping",
+}
 
 
 def describe(spec: Spec) -> str:
@@ -167,21 +179,28 @@ def _describe_one(kind: Any, metadata: Sequence[Any]) -> str:
         return f"a mapping, each value {describe(spec_of(arguments[1]))}"
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return "a section"
-    return _KINDS.get(kind, getattr(kind, "__name__", str(kind))) + _range(kind, metadata)
-
-
-def _range(kind: Any, metadata: Sequence[Any]) -> str:
-    words = []
     bounds = list(_constraints(metadata))
+    word = _KINDS.get(kind, getattr(kind, "__name__", str(kind)))
+    if kind is float and ("allow_inf_nan", False) in bounds:
+        word = "a finite number"
+    return word + _range(bounds)
+
+
+def choices(spec: Spec) -> list[str]:
+    """The words that a key may hold, where it takes certain words only."""
+    return [str(name) for kind, _ in spec.alternatives if get_origin(kind) is Literal for name in get_args(kind)]
+
+
+def _range(bounds: Sequence[tuple[str, Any]]) -> str:
+    words = []
     for name, sign in (("gt", "above"), ("ge", "of at least"), ("lt", "below"), ("le", "of at most")):
         values = [value for constraint, value in bounds if constraint == name]
         words += [f"{sign} {_number(value)}" for value in values[:1]]
-    finite = kind is float and any(name == "allow_inf_nan" and value is False for name, value in bounds)
-    return (" " + " and ".join(words) if words else "") + (", finite" if finite else "")
+    return " " + " and ".join(words) if words else ""
 
 
 def _constraints(metadata: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """(name, value) of the constraints, from annotated_types' markers and pydantic's own, fields inside Annotated too."""
+    """(name, value) of the constraints: markers of annotated_types, pydantic's own, fields inside Annotated."""
     for item in metadata:
         if hasattr(item, "metadata") and hasattr(item, "annotation"):  # a FieldInfo inside Annotated
             yield from _constraints(item.metadata)
@@ -192,4 +211,5 @@ def _constraints(metadata: Sequence[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _number(value: Any) -> str:
-    return f"2^{value.bit_length() - 1}" if isinstance(value, int) and value > 2**31 and value.bit_count() == 1 else f"{value}"
+    power_of_two = isinstance(value, int) and value > 2**31 and value.bit_count() == 1
+    return f"2^{value.bit_length() - 1}" if power_of_two else f"{value}"

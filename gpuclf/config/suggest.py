@@ -15,28 +15,30 @@ from gpuclf.faults import UserFault
 CUTOFF = 0.7  # of difflib's ratio: l_2 ~ l2, lerning_rate ~ learning_rate, epochs ~ max_epochs
 
 
-def unknown_key(root: type[BaseModel], data: Data, path: KeyPath) -> list[UserFault]:
-    """The faults of a key that is not in the schema, and of what stands below it."""
+def unknown_key(root: type[BaseModel], data: Data, path: KeyPath, written: str | None = None) -> list[UserFault]:
+    """The faults of a key that is not in the schema, and of what stands below it.
+
+    `written`: how the key is written where that is not its own path, as inside `grid`.
+    """
     name, parent = str(path[-1]), path[:-1]
-    where = f"section {key_text(parent)}" if parent else "the top level"
-    spec = specvalue_at(root, data, parent)
+    where = f"in section {key_text(parent)}" if parent else "at the top level"
+    key = written or key_text(path)
+    spec = spec_at(root, data, parent)
     section = chosen(spec, value_at(data, parent)) if spec is not None else None
     if spec is not None and section is not None:
         others = [other for other in spec.sections if other is not section and name in other.model_fields]
         if others:
-            return [_not_of_this_type(path, section, others)]
+            return [_not_of_this_type(path, key, section, others)]
     names = list(fields_of(section)) if section is not None else []
     if not parent:
         names.append(EXTENDS)
     candidates = _candidates(root, data, parent, name, names)
-    if candidates:
-        remedy = f"did you mean {' or '.join(candidates)}?"
-    else:
-        remedy = f"{where} has: {', '.join(names)}" if names else None
-    if "." in name and specvalue_at(root, data, (*parent, *name.split("."))) is not None:
+    remedy = f"did you mean {' or '.join(candidates)}?" if candidates else _elsewhere(root, name)
+    remedy = remedy or f"{where} there is: {', '.join(names)}"
+    if "." in name and spec_at(root, data, (*parent, *name.split("."))) is not None:
         remedy = f"write it as {_nested(name)}; only inside grid are keys written with dots"
-    faults = [UserFault(f"there is no key '{name}' in {where}", key=key_text(path), remedy=remedy)]
-    return faults + list(_below_unknown(root, data, path, get_close_matches(name, names, 1, CUTOFF)))
+    faults = [UserFault(f"there is no key '{name}' {where}", key=key, remedy=remedy)]
+    return faults + list(_below_unknown(root, data, path, close(name, names)))
 
 
 def close(name: object, names: list[str]) -> str | None:
@@ -60,23 +62,33 @@ def _candidates(root: type[BaseModel], data: Data, parent: KeyPath, name: str, n
     return [key_text(path) for path in elsewhere if path[-1] == near][:2] if near is not None else []
 
 
-def _not_of_this_type(path: KeyPath, section: type[BaseModel], others: list[type[BaseModel]]) -> UserFault:
+def _elsewhere(root: type[BaseModel], name: str) -> str | None:
+    """Where a key of this name belongs if other components were chosen."""
+    for path in all_keys(root, {}):
+        spec = spec_at(root, {}, path[:-1])
+        if path[-1] == name and spec is not None and len(spec.sections) > 1:
+            types = [kind for section in spec.sections if name in section.model_fields for kind in type_names(section)]
+            return f"{key_text(path)} is an option of {key_text(path[:-1])}.type {', '.join(types)}"
+    return None
+
+
+def _not_of_this_type(path: KeyPath, key: str, section: type[BaseModel], others: list[type[BaseModel]]) -> UserFault:
     parent = key_text(path[:-1])
     here = " or ".join(type_names(section))
     there = ", ".join(name for other in others for name in type_names(other))
     return UserFault(
         f"does not apply to {parent}.type {here}; it is an option of {there}",
-        key=key_text(path),
-        remedy=f"remove it (on the command line: ~{key_text(path)}) or choose another {parent}.type",
+        key=key,
+        remedy=f"remove it (on the command line: ~{key}) or choose another {parent}.type",
     )
 
 
-def _below_unknown(root: type[BaseModel], data: Data, path: KeyPath, meant: list[str]) -> Iterator[UserFault]:
+def _below_unknown(root: type[BaseModel], data: Data, path: KeyPath, meant: str | None) -> Iterator[UserFault]:
     """Keys inside an unknown section: they would be lost with it, so each is named with its likely place."""
     inside = value_at(data, path)
     if not isinstance(inside, Mapping):
         return
-    spec = specvalue_at(root, data, (*path[:-1], meant[0])) if meant else None
+    spec = spec_at(root, data, (*path[:-1], meant)) if meant is not None else None
     section = chosen(spec, inside) if spec is not None else None
     for name, value in inside.items():
         if section is not None and name in section.model_fields:
@@ -88,8 +100,7 @@ def _below_unknown(root: type[BaseModel], data: Data, path: KeyPath, meant: list
             message = f"stands in '{path[-1]}', which is no section"
         yield UserFault(message, key=key_text((*path, name)), remedy=remedy)
         if isinstance(value, Mapping):
-            yield from _below_unknown(root, data, (*path, name), [])
-
+            yield from _below_unknown(root, data, (*path, name), None)
 
 
 def _nested(name: str) -> str:

@@ -7,7 +7,6 @@ converted: not texts to numbers, not numbers to truth values.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from gpuclf.config.scalars import bare_infinity, plain_scalar
-from gpuclf.config.schema import Data, describe, key_path, spec_at, type_names, value_at
+from gpuclf.config.schema import Data, Spec, choices, copied, describe, key_path, spec_at, type_names, value_at
 from gpuclf.config.suggest import close, unknown_key
 from gpuclf.config.tree import Item, KeyPath, find, key_text
 from gpuclf.faults import UserFault
@@ -39,7 +38,7 @@ class Outcome:
 
 def validate(root: type[BaseModel], data: Data, tree: Item | None = None) -> Outcome:
     """Checks plain data against a model. `tree` tells which texts were written in quotes."""
-    data = copy.deepcopy(data)
+    data = copied(data)
     at: Finder = (lambda path: find(tree, path)) if tree is not None else (lambda path: None)
     options, errors = _attempt(root, data, at)
     faults = _faults(root, data, errors, at)
@@ -64,10 +63,7 @@ def _attempt(root: type[BaseModel], data: Data, at: Finder) -> tuple[Any, list[_
         try:
             return root.model_validate(data), []
         except ValidationError as failure:
-            errors = [
-                _Error(key_path(root, data, error["loc"]), error["type"], error)
-                for error in failure.errors(include_url=False)
-            ]
+            errors = [_error(root, data, error) for error in failure.errors(include_url=False)]
         converted = False
         for error in errors:
             value = value_at(data, error.path)
@@ -77,6 +73,13 @@ def _attempt(root: type[BaseModel], data: Data, at: Finder) -> tuple[Any, list[_
                 converted = True
         if not converted:
             return None, errors
+
+
+def _error(root: type[BaseModel], data: Data, detail: Mapping[str, Any]) -> _Error:
+    path = key_path(root, data, detail["loc"])
+    if detail["type"] == "missing" and path and isinstance(path[-1], int):
+        return _Error(path[:-1], "too_short", detail)  # a list that should have another element is wrong itself
+    return _Error(path, detail["type"], detail)
 
 
 def _convert(kind: str, value: Any, item: Item | None) -> Any:
@@ -123,7 +126,7 @@ def _explain(
     root: type[BaseModel], data: Data, path: KeyPath, group: list[_Error], item: Item | None
 ) -> list[UserFault]:
     kinds = {error.kind for error in group}
-    key, value, spec = key_text(path), value_at(data, path), specvalue_at(root, data, path)
+    key, value, spec = key_text(path), value_at(data, path), spec_at(root, data, path)
     if "extra_forbidden" in kinds:
         return unknown_key(root, data, path)
     if "missing" in kinds:
@@ -139,10 +142,11 @@ def _explain(
         return [UserFault(message, key=key or None, remedy=remedy)]
     if spec is None:
         return [UserFault(f"{show(value)}: {group[0].detail['msg']}", key=key)]
-    return [_bad_value(key, value, describe(spec), kinds, item)]
+    return [_bad_value(key, value, spec, kinds, item)]
 
 
-def _bad_value(key: str, value: Any, wanted: str, kinds: set[str], item: Item | None) -> UserFault:
+def _bad_value(key: str, value: Any, spec: Spec, kinds: set[str], item: Item | None) -> UserFault:
+    wanted = describe(spec)
     message = f"{show(value)} is {kind_of(value)}; wanted: {wanted}"
     remedy = None
     if isinstance(value, str):
@@ -154,10 +158,14 @@ def _bad_value(key: str, value: Any, wanted: str, kinds: set[str], item: Item | 
             remedy = f"write {_BAD_WORDS[value.lower()]}"
         elif "literal_error" in kinds:
             message = f"{show(value)} is not {wanted}"
-            near = close(value, wanted.removeprefix("one of ").split(", "))
+            near = close(value, choices(spec))
             remedy = f"did you mean {near}?" if near else None
         elif "string_pattern_mismatch" in kinds:
             message = f"{show(value)} is not allowed here"
+    elif kinds & {"too_short", "too_long"} and isinstance(value, list | tuple):
+        message = f"{show(list(value))} has {len(value)} elements; wanted: {wanted}"
+    elif isinstance(value, float) and math.isnan(value):
+        message = f"{show(value)} is not a number; wanted: {wanted}"
     elif isinstance(value, float) and "int_type" in kinds:
         message = f"{value} is not a whole number; wanted: {wanted}"
     elif not isinstance(value, bool) and isinstance(value, int | float) and not kinds & _TYPE_KINDS:
@@ -165,7 +173,9 @@ def _bad_value(key: str, value: Any, wanted: str, kinds: set[str], item: Item | 
     return UserFault(message, key=key, remedy=remedy)
 
 
-_TYPE_KINDS = {"int_type", "float_type", "string_type", "bool_type", "list_type", "dict_type", "model_type", "tuple_type"}
+_TYPE_KINDS = frozenset(
+    {"int_type", "float_type", "string_type", "bool_type", "list_type", "dict_type", "model_type", "tuple_type"}
+)
 
 
 def _bad_type(key: str, value: Any, names: list[str]) -> UserFault:
@@ -203,5 +213,11 @@ def kind_of(value: Any) -> str:
         return "no value"
     if isinstance(value, bool):
         return "a truth value"
-    names = ((int, "a whole number"), (float, "a number"), (str, "a text"), (Mapping, "a section"), (list | tuple, "a list"))
+    names = (
+        (int, "a whole number"),
+        (float, "a number"),
+        (str, "a text"),
+        (Mapping, "a section"),
+        (list | tuple, "a list"),
+    )
     return next((name for kind, name in names if isinstance(value, kind)), type(value).__name__)

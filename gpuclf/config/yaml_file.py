@@ -1,4 +1,4 @@
-"""One YAML file → a tree of located values. Every fault of the file is found in one go, as far as its syntax carries."""
+"""One YAML file → a tree of located values. Every fault is found in one go, as far as the syntax carries."""
 
 from __future__ import annotations
 
@@ -9,19 +9,26 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent
-from ruamel.yaml.events import DocumentStartEvent, SequenceStartEvent
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
 from ruamel.yaml.reader import ReaderError
 
 from gpuclf.config.scalars import plain_scalar
-from gpuclf.config.tree import Item, Source
+from gpuclf.config.tree import Item, Source, walk
 from gpuclf.faults import UserFault, UserFaults
 
-MAX_ALIASES = 1000  # of anchors; far beyond any honest config, far below what repeated doubling would need
+MAX_COPIED = 100_000  # values that aliases may add: beyond any honest config, and a bound for aliases of aliases
 
 
 def read_yaml(path: Path, shown: Path | None = None) -> Item:
-    """The mapping that a file holds. `shown` is the name used in messages; paths inside are relative to the real file."""
+    """The mapping that a file holds. `shown` is its name in messages; paths inside are relative to the real file."""
     real = path.resolve()
     shown = shown or path
     builder = _Builder(Source(base=real.parent, file=shown))
@@ -92,7 +99,7 @@ class _Builder:
         self.faults: list[UserFault] = []
         self.root: Item | None = None
         self._anchors: dict[str, Item | None] = {}
-        self._aliases = 0
+        self._copied = 0
 
     def finish(self, document: Item) -> None:
         line = document.source.line
@@ -143,28 +150,34 @@ class _Builder:
             value = self.node(next(events), events)
             if event.value in mapping:
                 first = mapping[event.value].source.line
-                self._fault(f"the key '{event.value}' stands here for the second time; first in line {first}",
-                            key_source.line, "keep one of them")
+                self._fault(
+                    f"the key '{event.value}' stands here for the second time; first in line {first}",
+                    key_source.line,
+                    "keep one of them",
+                )
                 continue
             mapping[event.value] = Item(value.value, key_source, value.quoted)
         return mapping
 
     def _alias(self, event: Any) -> Item:
-        self._aliases += 1
         item = self._anchors.get(event.anchor)
         line = event.start_mark.line + 1
-        if self._aliases > MAX_ALIASES:
-            raise UserFault(f"more than {MAX_ALIASES} aliases", file=self.source.file, line=line)
         if item is None:
-            known = event.anchor in self._anchors
-            self._fault(f"*{event.anchor} {'refers to itself' if known else 'refers to an anchor that is not there'}", line)
+            open_still = event.anchor in self._anchors
+            problem = "refers to itself" if open_still else "refers to an anchor that is not there"
+            self._fault(f"*{event.anchor} {problem}", line)
             return Item(None, self._at(event))
+        self._copied += sum(1 for _ in walk(item))
+        if self._copied > MAX_COPIED:
+            message = f"aliases add more than {MAX_COPIED} values"
+            raise UserFault(message, file=self.source.file, line=line, remedy="write out what is meant")
         return item
 
     def _refuse_tag(self, event: Any, source: Source) -> None:
         tag = getattr(event, "tag", None)
         if tag is not None:
-            self._fault(f"column {source.column}: the tag {tag} is not allowed; a config holds plain values", source.line)
+            message = f"column {source.column}: the tag {tag} is not allowed; a config holds plain values"
+            self._fault(message, source.line)
 
     def _at(self, event: Any) -> Source:
         mark = event.start_mark

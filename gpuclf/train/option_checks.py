@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from gpuclf.data.options import DataOptions
 from gpuclf.faults import UserFault
@@ -17,11 +17,21 @@ LOOP_KEYS = frozenset(
 NUMBERED_FORMATS = ("svmlight", "vw")  # files that hold features, not texts
 
 
-def faults_of(options: ExperimentOptions, cells: Sequence[Cell]) -> list[UserFault]:
-    """Every fault that concerns several keys at once. `cells` are those of the options' grid."""
-    faults = [*_held_out_faults(options), *_train_key_faults(options, cells)]
-    for cell in cells:
-        faults += _cell_faults(cell.options)
+def faults_of(
+    options: ExperimentOptions, cells: Sequence[Cell], unsure: Collection[str] = frozenset()
+) -> list[UserFault]:
+    """Every fault that concerns several keys at once. `cells` are those of the options' grid.
+
+    unsure: sections that are known to be faulty, so that nothing can be said from what is left of them.
+    """
+    faults: list[UserFault] = []
+    if not {"folds", "validation"} & set(unsure):
+        faults += _held_out_faults(options)
+        faults += [fault for cell in cells for fault in _stopping_faults(cell.options)]
+    if "model" not in unsure:
+        faults += _train_key_faults(options, cells)
+    if not {"data", "features"} & set(unsure):
+        faults += [fault for cell in cells for fault in _feature_faults(cell.options.features.type, options.data)]
     return list({str(fault): fault for fault in faults}.values())
 
 
@@ -66,14 +76,14 @@ def _type(cell: Cell) -> str:
     return str(getattr(cell.options.model, "type", type(cell.options.model).__name__))
 
 
-def _cell_faults(options: ExperimentOptions) -> Iterator[UserFault]:
-    if options.train.early_stopping is not None and options.folds is None and options.validation is None:
+def _stopping_faults(options: ExperimentOptions) -> Iterator[UserFault]:
+    stops = options.train.early_stopping is not None and "early_stopping" in options.model.train_keys
+    if stops and options.folds is None and options.validation is None:
         yield UserFault(
             "there are no held-out documents to stop by",
             key="train.early_stopping",
             remedy="add validation: {fraction: 0.1} or folds: {k: 10}, or remove early_stopping",
         )
-    yield from _feature_faults(options.features.type, options.data)
 
 
 def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
