@@ -1,4 +1,4 @@
-"""The `gpuclf` command: one function a command; parses, calls, prints. Nothing heavy is imported until a command runs."""
+"""The `gpuclf` command: one function a command; parses, calls, prints. Heavy imports wait until a command runs."""
 
 from __future__ import annotations
 
@@ -88,14 +88,16 @@ def _train(arguments: argparse.Namespace, stop: Any) -> int:
 
     from gpuclf.config import load
     from gpuclf.report.run_folder import RunFolder, default_path
+    from gpuclf.train.distribution import gathered, rank
 
     loaded = load(arguments.config, arguments.overrides)
     options = loaded.options
     path = options.run.dir or default_path(options.run.root, options.name, datetime.now())
-    folder = RunFolder.create(path)
-    folder.write_overrides(arguments.overrides)
-    folder.write_config(loaded.resolved_yaml())
-    return _run(loaded, folder, stop, resumes=False)
+    if rank() == 0:
+        folder = RunFolder.create(path)
+        folder.write_overrides(arguments.overrides)
+        folder.write_config(loaded.resolved_yaml())
+    return _run(loaded, RunFolder.open(gathered(path)[0]), stop, resumes=False)
 
 
 def _resume(arguments: argparse.Namespace, stop: Any) -> int:
@@ -111,30 +113,18 @@ def _resume(arguments: argparse.Namespace, stop: Any) -> int:
 
 def _run(loaded: Any, folder: Any, stop: Any, resumes: bool) -> int:
     from gpuclf.faults import UserFault
-    from gpuclf.report.console import print_grid, print_test
-    from gpuclf.report.final_figures import final_figures, grid_plan, write_predictions
-    from gpuclf.report.run_lock import locked
-    from gpuclf.report.run_observer import RunObserver
-    from gpuclf.train.devices import choose_device
+    from gpuclf.report.finished_run import finish, working_on
     from gpuclf.train.experiment import run_experiment
 
-    options = loaded.options
     try:
-        device = choose_device(options.device)
-        with locked(folder), RunObserver(folder, grid_plan(options), device, options.run.tensorboard) as observer:
-            result = run_experiment(options, folder.path, observer, stop, resumes)
-            write_predictions(folder, result)
-            observer.final(final_figures(options, loaded.resolved_yaml(), result))
+        with working_on(folder, loaded.options) as observer:
+            result = run_experiment(loaded.options, folder.path, observer, stop, resumes)
+            if result is not None:  # else the first process has it
+                finish(folder, loaded.options, loaded.resolved_yaml(), result, observer)
     except UserFault as fault:
         if not resumes:
             folder.discard()
         raise loaded.locate(fault) from fault
-    if len(result.metrics["cells"]) > 1 or result.metrics["best"]["value"] is not None:
-        print_grid(result.metrics["cells"], result.metrics["best"])
-    if "test" in result.metrics:
-        print_test(result.metrics["test"])
-    folder.write_metrics(result.metrics)  # last: it marks the run as finished
-    print(f"run folder: {folder.path}")
     return 0
 
 
@@ -150,6 +140,7 @@ def _opened(arguments: argparse.Namespace) -> Any:
 def _eval(arguments: argparse.Namespace, stop: Any) -> int:
     del stop
     from gpuclf.report.console import print_test
+    from gpuclf.report.finished_run import shown_figures
     from gpuclf.report.strict_json import dump
     from gpuclf.train.evaluation import evaluate_file
 
@@ -160,7 +151,7 @@ def _eval(arguments: argparse.Namespace, stop: Any) -> int:
     if arguments.json:
         sys.stdout.write(dump(figures, indent=1).decode() + "\n")
     else:
-        print_test(figures, rows_are=str(arguments.file))
+        print_test(shown_figures(figures), rows_are=str(arguments.file))
     return 0
 
 
@@ -198,13 +189,12 @@ def _check(arguments: argparse.Namespace, stop: Any) -> int:
     del stop
     from gpuclf.config import load
     from gpuclf.faults import UserFault
-    from gpuclf.report.console import print_plan
+    from gpuclf.report.plan_table import ReadingObserver, print_plan
     from gpuclf.train.memory_plan import plan_memory
-    from gpuclf.train.observer import PrintedObserver
 
     loaded = load(arguments.config, arguments.overrides)
     try:
-        print_plan(plan_memory(loaded.options, PrintedObserver()))
+        print_plan(plan_memory(loaded.options, ReadingObserver()))
     except UserFault as fault:
         raise loaded.locate(fault) from fault
     return 0

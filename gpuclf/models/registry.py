@@ -1,4 +1,4 @@
-"""The closed list of learners: a config's `model.type` names one of these and nothing else."""
+"""The closed lists: a config's `model.type` and a model file's predictor name one of these and nothing else."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gpuclf.models.learner import LearnerOptions
+from gpuclf.models.learner import LearnerOptions, Predictor
+from gpuclf.models.linear.bernoulli_predictor import BernoulliPredictor
 from gpuclf.models.linear.mira import MiraOptions
 from gpuclf.models.linear.naive_bayes import NaiveBayesOptions
 from gpuclf.models.linear.perceptron import PerceptronOptions
+from gpuclf.models.linear.predictor import LinearPredictor
 
 ModelOptions = Annotated[PerceptronOptions | MiraOptions | NaiveBayesOptions, Field(discriminator="type")]
 
@@ -18,6 +20,9 @@ LEARNERS: dict[str, type[LearnerOptions]] = {
     "mira": MiraOptions,
     "naive_bayes": NaiveBayesOptions,
 }
+
+# What model.json calls a predictor; a name is never given another meaning.
+PREDICTORS: dict[str, type[Predictor]] = {"linear": LinearPredictor, "bernoulli": BernoulliPredictor}
 
 
 def learner_options(type_name: str) -> type[LearnerOptions]:

@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gpuclf.models.linear.predictor import LinearPredictor
-from gpuclf.report.predictions import predictions_file
-from gpuclf.report.run_folder import RunFolder
 from gpuclf.report.summary import FinalFigures, GridPlan
 from gpuclf.train.experiment import ExperimentResult
 from gpuclf.train.grid import expand, seeds_of
-from gpuclf.train.labelled_file import Predictions
 from gpuclf.train.model_file import Model
 from gpuclf.train.options import ExperimentOptions
-
-OUT_OF_FOLD = "out_of_fold.tsv"
 
 
 def grid_plan(options: ExperimentOptions) -> GridPlan:
@@ -37,16 +32,15 @@ def final_figures(options: ExperimentOptions, config_text: str, result: Experime
     """The record that TensorBoard is given: test documents, or the out-of-fold ones where there is no test file."""
     shown = result.test if result.test is not None else result.out_of_fold
     model = result.models[0].model
-    known = len(model.classes)
     return FinalFigures(
         name=options.name,
         classes=model.classes,
         cells=result.metrics["cells"],
         best=result.metrics["best"],
-        gold=None if shown is None else shown.gold.masked_fill(shown.gold >= known, -1),
+        gold=None if shown is None else shown.gold,
         predicted=None if shown is None else shown.predicted,
         scores=None if shown is None else shown.scores,
-        rows_are="test" if result.test is not None else "out of fold",
+        rows_are="test" if result.test is not None else "out_of_fold",
         test=result.metrics.get("test", {}),
         feature_names=model.encoder.names,
         weights=model_weights(model),
@@ -54,17 +48,3 @@ def final_figures(options: ExperimentOptions, config_text: str, result: Experime
         seconds=result.metrics["seconds"],
         device=result.metrics["device"],
     )
-
-
-def write_predictions(folder: RunFolder, result: ExperimentResult) -> None:
-    """predictions.tsv of the test file and out_of_fold.tsv of the held-out rows, where there are any."""
-    parts = ((folder.predictions, result.test), (folder.path / OUT_OF_FOLD, result.out_of_fold))
-    for path, predictions in parts:
-        if predictions is not None:
-            _write(path, predictions, result.models[0].model)
-
-
-def _write(path: Any, predictions: Predictions, model: Model) -> None:
-    gold = [predictions.classes[index] for index in predictions.gold.tolist()]
-    with predictions_file(path, model.classes) as writer:
-        writer.add(predictions.ids, gold, predictions.predicted, predictions.scores)

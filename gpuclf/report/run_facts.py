@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from gpuclf.report.explain import ModelFacts
-from gpuclf.report.final_figures import OUT_OF_FOLD, model_weights
+from gpuclf.report.final_figures import model_weights
+from gpuclf.report.finished_run import OUT_OF_FOLD
 from gpuclf.report.predictions import read_predictions
 from gpuclf.report.run_folder import RunFolder
 from gpuclf.train.model_file import load_model

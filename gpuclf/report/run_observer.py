@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from gpuclf.report.progress import Progress
 from gpuclf.report.run_folder import RunFolder
 from gpuclf.report.summary import FinalFigures, GridPlan
 from gpuclf.report.visible_text import visible
-from gpuclf.train.observer import StepProgress
+from gpuclf.train.observer import SilentObserver, StepProgress
 
 
 class RunObserver:
@@ -82,6 +83,15 @@ class RunObserver:
         if self._tensorboard:
             self._open_board().final(figures)
 
+    def rows_apart(self) -> list[dict[str, Any]]:
+        return []
+
+    def adopt(self, rows: list[dict[str, Any]]) -> None:
+        self._log.append(rows)
+        if self._tensorboard:
+            for _, step in groupby(rows, key=lambda row: (row["phase"], row["batch"], row["step"])):
+                self._open_board().step(list(step))
+
     def close(self) -> None:
         self._end_progress()
         self._log.close()
@@ -105,3 +115,29 @@ class RunObserver:
         if self._progress is not None:
             self._progress[1].close()
             self._progress = None
+
+
+class WorkerObserver(SilentObserver):
+    """A further process of a run: keeps its rows in a log of its own until the first process takes them."""
+
+    def __init__(self, folder: RunFolder, number: int):
+        self._path = folder.path / f"metrics.process-{number}.jsonl"
+        self._log = MetricsLog(self._path)
+
+    def resumed(self, position: int) -> None:
+        self._log.truncate(position)
+
+    def step(self, rows: list[dict[str, Any]], progress: StepProgress) -> None:
+        del progress
+        now = round(time.time(), 3)
+        self._log.append([row | {"time": now} for row in rows])
+
+    def sync(self) -> int:
+        return self._log.sync()
+
+    def close(self) -> None:
+        self._log.close()
+
+    def rows_apart(self) -> list[dict[str, Any]]:
+        self._log.sync()
+        return list(read_rows(self._path))

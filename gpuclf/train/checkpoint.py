@@ -35,7 +35,7 @@ class Checkpoint:
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
-    """Writes the next checkpoint of `folder` and removes all but the last two. A full disk leaves the old ones whole."""
+    """Writes the next checkpoint of `folder` and removes all but the last two. On a full disk the old ones stay."""
     folder.mkdir(parents=True, exist_ok=True)
     earlier = _numbered(folder)
     header = {"format": str(FORMAT), "values": json.dumps(checkpoint.values)}

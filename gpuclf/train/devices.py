@@ -7,12 +7,15 @@ import os
 import torch
 
 from gpuclf.faults import UserFault
+from gpuclf.train.distribution import local_rank, world
 
 
 def choose_device(name: str) -> torch.device:
     """The device of `auto`, `cpu`, `cuda` or `cuda:N`. Raises UserFault where that is not to be had."""
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and torch.cuda.is_available() and world() > 1:
+        name = f"cuda:{local_rank() % torch.cuda.device_count()}"  # one process a card
     device = torch.device(name)
     if device.type == "cuda":
         count = torch.cuda.device_count()

@@ -18,6 +18,11 @@ def rank() -> int:
     return int(os.environ.get("RANK", "0"))
 
 
+def local_rank() -> int:
+    """This process's number on its machine."""
+    return int(os.environ.get("LOCAL_RANK", "0"))
+
+
 def start() -> None:
     """Joins the process group, over gloo: only small records travel. Nothing to do for a single process."""
     if world() > 1 and not dist.is_initialized():

@@ -1,4 +1,4 @@
-"""A whole experiment: read, choose among the cells, train the final model, test it. Writes model and checkpoints only."""
+"""A whole experiment: read, choose among the cells, train the final model, test it. Writes model and checkpoints."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gpuclf.train.checkpoint import Checkpoint, load_latest
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.corpus_source import CorpusSource
 from gpuclf.train.devices import choose_device, prepare_process
+from gpuclf.train.distribution import rank
 from gpuclf.train.final_stage import SeedModel, kept_models, train_final
 from gpuclf.train.grid import Cell, expand, seeds_of
 from gpuclf.train.grid_stage import GridResult, out_of_fold, run_grid
@@ -22,7 +23,7 @@ from gpuclf.train.labelled_file import Predictions, figures, predict_labelled, r
 from gpuclf.train.model_file import save_model
 from gpuclf.train.observer import Observer
 from gpuclf.train.options import ExperimentOptions
-from gpuclf.train.run_context import CHECKPOINTS, RunContext
+from gpuclf.train.run_context import RunContext, checkpoint_folder
 from gpuclf.train.selection import CellRecord, RunRecord, cell_records
 from gpuclf.train.signals import StopRequest
 from gpuclf.train.stopwatch import Stopwatch
@@ -41,16 +42,17 @@ class ExperimentResult:
 
 def run_experiment(
     options: ExperimentOptions, folder: Path, observer: Observer, stop: StopRequest, resumes: bool = False
-) -> ExperimentResult:
+) -> ExperimentResult | None:
     """Runs an experiment in `folder` (there must be one), from its newest whole checkpoint if `resumes`.
 
+    Under torchrun the processes share the grid; the first does the rest, the others get None.
     Raises UserFault for faults of config or data, Interrupted after a signal.
     """
     prepare_process(options.train.threads)
     device = choose_device(options.device)
     saved = None
     if resumes:
-        saved = load_latest(folder / CHECKPOINTS, observer.note)
+        saved = load_latest(checkpoint_folder(folder), observer.note)
         if saved is None:
             observer.note("no checkpoint was written before the run stopped; it starts from the beginning")
         observer.resumed(0 if saved is None else saved.values["log"])
@@ -59,22 +61,15 @@ def run_experiment(
     cells, seeds = expand(options), seeds_of(options)
     source = CorpusSource(observer, watch)
     _check_data(context, source.corpus(cells[0].options))
-    grid = _grid(context, source, cells, seeds)
+    held_out = options.folds is not None or options.validation is not None
+    grid = run_grid(context, source, cells, seeds, not _refits(options)) if held_out else None
+    if rank() != 0:
+        return None
     cell = cells[0] if grid is None else cells[grid.best.index]
     corpus = source.corpus(cell.options)
     models = _final(context, corpus, cell, seeds, grid)
     save_model(folder, models[0].model)
     return _finished(context, corpus, cells, cell, grid, models)
-
-
-def _grid(
-    context: RunContext, source: CorpusSource, cells: Sequence[Cell], seeds: Sequence[int]
-) -> GridResult | None:
-    """The grid stage, where anything is held out to judge by."""
-    options = context.options
-    if options.folds is None and options.validation is None:
-        return None
-    return run_grid(context, source, cells, seeds, keep_predictors=not _refits(options))
 
 
 def _refits(options: ExperimentOptions) -> bool:

@@ -12,6 +12,7 @@ from torch import Tensor
 from gpuclf.faults import UserFault
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.corpus_source import CorpusSource
+from gpuclf.train.distribution import gathered, rank, world
 from gpuclf.train.grid import Cell, split_structural
 from gpuclf.train.harvest import Harvest, gather
 from gpuclf.train.plan import Batch, plan_batches
@@ -40,6 +41,13 @@ class GridState:
         records = [asdict(record) for record in self.records]
         return {"limits": self.limits, "done": self.done, "records": records, "harvests": harvests}, tensors
 
+    def join(self, other: GridState) -> None:
+        """Takes in what another process trained."""
+        self.records += other.records
+        for cell, harvest in other.harvests.items():
+            own = self.harvests.get(cell)
+            self.harvests[cell] = harvest if own is None else own.joined(harvest)
+
     @classmethod
     def unpack(cls, values: dict[str, Any], tensors: dict[str, Tensor], device: torch.device) -> GridState:
         harvests = {
@@ -61,33 +69,48 @@ class GridResult:
 
 def run_grid(
     context: RunContext, source: CorpusSource, cells: Sequence[Cell], seeds: Sequence[int], keep_predictors: bool
-) -> GridResult:
-    """Trains all batches, from where a checkpoint left off.
+) -> GridResult | None:
+    """Trains all batches, from where a checkpoint left off; under torchrun each process trains its share of them.
 
-    Raises UserFault where no cell has finite figures: then nothing is saved.
+    The first process gets the result, the others None. Raises UserFault where no cell has finite figures: then
+    nothing is saved.
     """
     state = GridState()
     if context.saved is not None:
         state = GridState.unpack(context.saved.values["stage"]["grid"], context.saved.tensors, context.device)
     per_replica = cells[0].options.model.per_replica
-    number = 0
+    number = own_done = 0
     for group_number, group in enumerate(split_structural(cells, per_replica)):
         corpus = source.corpus(group[0].options)
         split = held_out_split(context.options, corpus)
         assert split is not None
         if len(state.limits) == group_number:
-            model = group[0].options.model
-            state.limits.append(replica_limit(corpus, model, group[0].options.train, context.device))
-        limit = state.limits[group_number]
-        batches = plan_batches([group], seeds, split.view_numbers, [limit])
-        if number + len(batches) > state.done:
+            models = len(group) * len(seeds) * len(split.view_numbers)
+            state.limits.append(_limit(context, corpus, group[0], models))
+        batches = plan_batches([group], seeds, split.view_numbers, [state.limits[group_number]])
+        own = [batch for place, batch in enumerate(batches, start=number) if place % world() == rank()]
+        todo = own[max(0, state.done - own_done) :]
+        if todo:
             prepared = prepare(corpus, split, group[0].options.features, context.device, context.watch)
-            for batch in batches[max(0, state.done - number) :]:
-                _train(context, prepared, batch, state, cells, seeds, keep_predictors, number + len(batches))
+            for batch in todo:
+                _train(context, prepared, batch, state, cells, seeds, keep_predictors, own_done + len(own))
         number += len(batches)
+        own_done += len(own)
     if context.saved is not None and context.saved.values["stage"]["name"] == "grid":
         context.saved = None  # taken right after the last batch
+    parts = gathered((state, context.observer.rows_apart()))
+    if rank() != 0:
+        return None
+    for other, rows in parts[1:]:
+        context.observer.adopt(rows)
+        state.join(other)
     return _chosen(context, cells, state)
+
+
+def _limit(context: RunContext, corpus: Corpus, cell: Cell, models: int) -> int:
+    """Replicas a batch: by memory, and so that every process has work."""
+    by_memory = replica_limit(corpus, cell.options.model, cell.options.train, context.device)
+    return min(by_memory, -(-models // world()))
 
 
 def _train(

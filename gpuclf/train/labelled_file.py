@@ -92,16 +92,17 @@ def figures(predictions: Predictions, probabilities: bool, num_known: int) -> di
     counts = confusion(predictions.gold, predictions.predicted, len(predictions.classes))
     values = classification_report(counts, predictions.classes, num_known).to_json()
     values["no_known_feature"] = int((~predictions.known).sum())
+    # Joint scores of one document say nothing beside another document's; its posteriors do.
+    scores = log_probabilities(predictions.scores) if probabilities else predictions.scores
     ranking = {
-        "roc_auc": roc_auc_one_vs_rest(predictions.scores, predictions.gold),
-        "average_precision": average_precision_one_vs_rest(predictions.scores, predictions.gold),
+        "roc_auc": roc_auc_one_vs_rest(scores, predictions.gold),
+        "average_precision": average_precision_one_vs_rest(scores, predictions.gold),
     }
     for name, figure in ranking.items():
         values[f"macro_{name}"] = figure.mean
         values[f"macro_{name}_leaves_out"] = [predictions.classes[index] for index in figure.undefined]
     if probabilities:
-        log_prob = log_probabilities(predictions.scores)
-        loss = log_loss(log_prob, predictions.gold)
+        loss = log_loss(scores, predictions.gold)
         values |= {"log_loss": loss.mean, "log_loss_infinite_documents": loss.infinite}
-        values["brier"] = brier_score(log_prob.exp(), predictions.gold)
+        values["brier"] = brier_score(scores.exp(), predictions.gold)
     return values

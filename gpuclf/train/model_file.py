@@ -52,8 +52,8 @@ class Model:
     device: torch.device
 
     def scores(self, encoded: Encoded, share: slice | None = None) -> tuple[Tensor, Tensor]:
-        """Scores (R, docs, K) float32 of encoded documents (of a share of them), and flagged (docs,) bool: every class was impossible, so
-        the scores are the prior's. Both on the CPU. Features that the model does not know are counted, not used."""
+        """Scores (R, docs, K) float32 of encoded documents (of a share of them), and flagged (docs,) bool: every class
+        was impossible, so the scores are the prior's. On the CPU. Features unknown to the model are not used."""
         rows = sparse_to(encoded.rows, self.device)
         col_scale = self.col_scale.to(self.device)
         row_scale = apply_scales(rows, col_scale, self.features)

@@ -40,6 +40,14 @@ class Observer(Protocol):
         """Makes all rows so far durable; the position to which a resumed run cuts the log back."""
         ...
 
+    def rows_apart(self) -> list[dict[str, Any]]:
+        """Rows that only this process has, in a run of several processes: all of them, but none of the first's."""
+        ...
+
+    def adopt(self, rows: list[dict[str, Any]]) -> None:
+        """Takes in the rows of another process."""
+        ...
+
 
 class SilentObserver:
     """Hears nothing; for runs from Python and for tests."""
@@ -58,3 +66,9 @@ class SilentObserver:
 
     def sync(self) -> int:
         return 0
+
+    def rows_apart(self) -> list[dict[str, Any]]:
+        return []
+
+    def adopt(self, rows: list[dict[str, Any]]) -> None:
+        del rows

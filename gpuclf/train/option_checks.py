@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 
+from gpuclf.data.open import ENDINGS
 from gpuclf.data.options import DataOptions
 from gpuclf.faults import UserFault
 from gpuclf.models.train_options import TrainOptions
@@ -115,4 +117,8 @@ def _contents(data: DataOptions) -> str:
 
 
 def _format(data: DataOptions) -> str:
-    return data.format or ""
+    """The format by the config, or by the ending of the file's name; "" where only the file itself can tell."""
+    if data.format is not None or data.labels is not None:
+        return data.format or "lines"
+    name = data.train.name.lower().removesuffix(".gz").removesuffix(".zst")
+    return ENDINGS.get(Path(name).suffix, "")

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.train.checkpoint import Checkpoint, save_checkpoint
+from gpuclf.train.distribution import rank
 from gpuclf.train.loop import BatchLoop, StepReport
 from gpuclf.train.observer import Observer, StepProgress
 from gpuclf.train.options import ExperimentOptions
@@ -22,9 +23,14 @@ from gpuclf.train.stopwatch import Stopwatch
 CHECKPOINTS = "checkpoints"
 
 
+def checkpoint_folder(folder: Path) -> Path:
+    """Where this process keeps its checkpoints: `checkpoints`, other processes than the first in a folder below."""
+    return folder / CHECKPOINTS / f"process-{rank()}" if rank() else folder / CHECKPOINTS
+
+
 @dataclass
 class RunContext:
-    """One run as its stages see it. `saved` is the checkpoint that the run continues from, until a stage takes it up."""
+    """One run as its stages see it. `saved`: the checkpoint that the run continues from, until a stage takes it up."""
 
     options: ExperimentOptions
     device: torch.device
@@ -46,7 +52,7 @@ class RunContext:
             "fingerprint": self.fingerprint,
             **inner.values,
         }
-        save_checkpoint(self.folder / CHECKPOINTS, Checkpoint({**tensors, **inner.tensors}, values))
+        save_checkpoint(checkpoint_folder(self.folder), Checkpoint({**tensors, **inner.tensors}, values))
         self._last_save = time.monotonic()
 
     def after_step(

@@ -1,0 +1,96 @@
+"""A run folder while a process works on it, and when the work is done: predictions, TensorBoard, tables, metrics.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gpuclf.report.console import print_grid, print_test
+from gpuclf.report.final_figures import final_figures, grid_plan
+from gpuclf.report.predictions import predictions_file
+from gpuclf.report.run_folder import RunFolder
+from gpuclf.report.run_lock import locked
+from gpuclf.report.run_observer import RunObserver, WorkerObserver
+from gpuclf.train.devices import choose_device
+from gpuclf.train.distribution import rank
+from gpuclf.train.experiment import ExperimentResult
+from gpuclf.train.labelled_file import Predictions
+from gpuclf.train.model_file import Model
+from gpuclf.train.options import ExperimentOptions
+
+OUT_OF_FOLD = "out_of_fold.tsv"
+HEADLINE = ("accuracy", "macro_f1")  # what the grid's table shows; metrics.json has the rest
+
+
+@contextmanager
+def working_on(folder: RunFolder, options: ExperimentOptions) -> Iterator[RunObserver | WorkerObserver]:
+    """The observer of this process; the first process holds the folder's lock meanwhile."""
+    if rank() != 0:
+        worker = WorkerObserver(folder, rank())
+        try:
+            yield worker
+        finally:
+            worker.close()
+        return
+    device = choose_device(options.device)
+    with locked(folder), RunObserver(folder, grid_plan(options), device, options.run.tensorboard) as observer:
+        yield observer
+
+
+def finish(
+    folder: RunFolder,
+    options: ExperimentOptions,
+    config_text: str,
+    result: ExperimentResult,
+    observer: RunObserver | WorkerObserver,
+) -> None:
+    """Writes what a finished run leaves, prints its tables, and last of all writes metrics.json, the mark of the end."""
+    assert isinstance(observer, RunObserver)
+    for path, predictions in ((folder.predictions, result.test), (folder.path / OUT_OF_FOLD, result.out_of_fold)):
+        if predictions is not None:
+            _write(path, predictions, result.models[0].model)
+    observer.final(final_figures(options, config_text, result))
+    _print(options, result)
+    for log in folder.path.glob("metrics.process-*.jsonl"):
+        log.unlink()  # their rows are in metrics.jsonl
+    folder.write_metrics(result.metrics)
+    print(f"run folder: {folder.path}")
+
+
+def _print(options: ExperimentOptions, result: ExperimentResult) -> None:
+    metrics = result.metrics
+    if metrics["best"]["value"] is not None:
+        shown = dict.fromkeys((options.select.metric, *HEADLINE))
+        print_grid([_headline(cell, tuple(shown)) for cell in metrics["cells"]], metrics["best"])
+    if "test" in metrics:
+        print_test(shown_figures(metrics["test"]))
+        for name in sorted(name for name in metrics if name.startswith("test_") and name != "test_seeds"):
+            variant = name.removeprefix("test_")
+            print(f"test with the {variant} weights: accuracy {metrics[name]['accuracy']:.4f}")
+    if "test_seeds" in metrics:
+        seeds = metrics["test_seeds"]
+        mean, spread = seeds["mean"]["accuracy"], seeds["std"]["accuracy"]
+        print(f"test over {len(seeds['runs'])} seeds: accuracy {mean:.4f} ± {spread:.4f}")
+
+
+def shown_figures(test: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a labelled file that are printed; metrics.json has all of them."""
+    names = ("documents", *HEADLINE, "log_loss", "per_class")
+    shown = {name: test[name] for name in names if name in test}
+    return shown | {"no_known_feature": test["no_known_feature"]} if test["no_known_feature"] else shown
+
+
+def _headline(cell: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The cell with these figures only."""
+    keep = {*names, "seed", "fold", "failed"}
+    runs = [{key: value for key, value in run.items() if key in keep} for run in cell["runs"]]
+    mean, std = ({n: cell[part][n] for n in names if n in cell[part]} for part in ("mean", "std"))
+    return cell | {"runs": runs, "mean": mean, "std": std}
+
+
+def _write(path: Path, predictions: Predictions, model: Model) -> None:
+    gold = [predictions.classes[index] for index in predictions.gold.tolist()]
+    with predictions_file(path, model.classes) as writer:
+        writer.add(predictions.ids, gold, predictions.predicted, predictions.scores)

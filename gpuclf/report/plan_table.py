@@ -1,0 +1,51 @@
+"""What `gpuclf check` prints: what was read, the sizes, and the memory plan."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import IO
+
+from gpuclf.data.records import ReadReport
+from gpuclf.report.console import print_read_reports
+from gpuclf.report.visible_text import visible
+from gpuclf.train.memory_plan import MemoryPlan
+from gpuclf.train.observer import SilentObserver
+
+
+class ReadingObserver(SilentObserver):
+    """Prints what was read, and notes, to stderr."""
+
+    def read(self, role: str, report: ReadReport) -> None:
+        del role
+        print_read_reports([report])
+
+    def note(self, message: str) -> None:
+        print(f"note: {visible(message)}", file=sys.stderr)
+
+
+def print_plan(plan: MemoryPlan, stream: IO[str] | None = None) -> None:
+    """Sizes and batches, one fact a line."""
+    sizes = Counter(plan.batches)
+    batches = ", ".join(f"{count} batch{'es' if count > 1 else ''} of {size}" for size, count in sizes.items())
+    facts = {
+        "documents": f"{plan.documents:,}",
+        "features": f"{plan.features:,} ({plan.nonzeros / max(plan.documents, 1):.1f} a document)",
+        "classes": f"{len(plan.classes):,}",
+        "cells": f"{plan.cells:,}",
+        "models": f"{plan.models:,} to choose among, in {batches}",
+        "memory": f"{_size(plan.bytes_per_model)} a model, {_size(plan.bytes_budget)} for a batch",
+        "device": plan.device,
+    }
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        print(f"{name:<{width}}  {value}", file=stream or sys.stdout)
+
+
+def _size(count: int) -> str:
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if amount < 1024:
+            return f"{amount:.3g} {unit}"
+        amount /= 1024
+    return f"{amount:,.3g} GiB"

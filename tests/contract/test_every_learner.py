@@ -1,0 +1,177 @@
+"""The contract of a learner (DESIGN §3), checked for every learner of the registry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from gpuclf.features.rows import SparseRows
+from gpuclf.models.learner import LearnerOptions, Predictor, Problem
+from gpuclf.models.registry import LEARNERS
+from gpuclf.models.replica_axis import take_replicas
+from gpuclf.models.train_options import TrainOptions
+from gpuclf.train.checkpoint import Checkpoint
+from gpuclf.train.loop import BatchLoop
+from gpuclf.train.predictor_pack import pack_predictor, unpack_predictor
+from gpuclf.train.training_batch import max_steps
+from tests.contract.small_problem import CLASSES, FEATURES, all_scores, dense_counts, option_values, problem, sparse_rows
+
+NAMES = [str(index) for index in range(CLASSES)]
+EPOCHS = TrainOptions(max_epochs=3)
+
+pytestmark = pytest.mark.parametrize("kind", LEARNERS.values(), ids=LEARNERS)
+
+
+def options_of(kind: type[LearnerOptions]) -> LearnerOptions:
+    return kind.model_validate({"type": kind.model_fields["type"].default})
+
+
+def train(kind: type[LearnerOptions], made: Problem, options: TrainOptions = EPOCHS) -> Predictor:
+    chosen = options_of(kind)
+    loop = BatchLoop(chosen.build(options, NAMES), made, options, max_steps(chosen, options))
+    return loop.run(lambda report, running: None).predictor
+
+
+def equal(left: Predictor, right: Predictor) -> None:
+    tensors, other = pack_predictor(left)[0], pack_predictor(right)[0]
+    assert tensors.keys() == other.keys()
+    for name, tensor in tensors.items():
+        torch.testing.assert_close(tensor, other[name], rtol=0, atol=0)
+
+
+def grid(kind: type[LearnerOptions], device: Any = "cpu") -> Problem:
+    return problem([0, 0, 1, 1, 2, 2], [0, 3, 0, 3, 0, 3], option_values(kind, 6), device)
+
+
+def test_the_same_seed_gives_the_same_bits(kind: type[LearnerOptions]) -> None:
+    equal(train(kind, grid(kind)), train(kind, grid(kind)))
+
+
+def test_every_cell_of_a_batch_is_what_it_is_alone(kind: type[LearnerOptions]) -> None:
+    made = grid(kind)
+    together = train(kind, made)
+    for place in range(len(made.replicas)):
+        index = torch.tensor([place])
+        alone = train(kind, replace(made, replicas=made.replicas.take(index)))
+        equal(alone, take_replicas(together, index))
+
+
+def test_a_fold_is_what_its_rows_alone_give(kind: type[LearnerOptions]) -> None:
+    values = option_values(kind, 2)
+    fold = problem([0, 0], [0, 3], values)
+    rows = torch.nonzero(fold.views.train[0]).flatten()
+    alone = problem([2, 2], [0, 3], values, docs=rows)
+    docs = torch.arange(len(dense_counts()[1]))
+    assert fold.views.col_scale is not None
+    assert fold.views.row_scale is not None
+    scores = [
+        train(kind, made).scores(fold.rows, docs, fold.views.col_scale[0], fold.views.row_scale[0])
+        for made in (fold, alone)
+    ]
+    torch.testing.assert_close(scores[0], scores[1], rtol=0, atol=0)
+
+
+def test_training_leaves_its_input_untouched(kind: type[LearnerOptions]) -> None:
+    made, before = grid(kind), grid(kind)
+    train(kind, made)
+    assert isinstance(made.rows, SparseRows)
+    assert isinstance(before.rows, SparseRows)
+    for name in ("crow", "col", "val"):
+        torch.testing.assert_close(getattr(made.rows, name), getattr(before.rows, name), rtol=0, atol=0)
+    torch.testing.assert_close(made.labels, before.labels, rtol=0, atol=0)
+    torch.testing.assert_close(made.views.col_scale, before.views.col_scale, rtol=0, atol=0)
+    assert made.replicas.options.keys() == before.replicas.options.keys()
+
+
+def test_the_order_of_features_does_not_matter(kind: type[LearnerOptions]) -> None:
+    values = option_values(kind, 1)
+    order = torch.randperm(FEATURES, generator=torch.Generator().manual_seed(5))
+    plain, mixed = problem([2], [0], values), problem([2], [0], values, order=order)
+    torch.testing.assert_close(
+        all_scores(train(kind, plain), plain), all_scores(train(kind, mixed), mixed), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_a_predictor_comes_back_from_its_parts(kind: type[LearnerOptions]) -> None:
+    made = grid(kind)
+    predictor = train(kind, made)
+    again = unpack_predictor(*pack_predictor(predictor), torch.device("cpu"))
+    torch.testing.assert_close(all_scores(predictor, made), all_scores(again, made), rtol=0, atol=0)
+
+
+def test_a_feature_unseen_in_training_changes_no_score(kind: type[LearnerOptions]) -> None:
+    made = problem([0], [0], option_values(kind, 1))
+    predictor = train(kind, made)
+    x, _ = dense_counts()
+    assert made.views.col_scale is not None
+    assert made.views.row_scale is not None
+    scale = made.views.col_scale[0].clone()
+    scale[5] = 0
+    without = x.clone()
+    without[:, 4] = 0
+    docs = torch.arange(len(x))
+    torch.testing.assert_close(
+        predictor.scores(made.rows, docs, scale, made.views.row_scale[0]),
+        predictor.scores(sparse_rows(without), docs, scale, made.views.row_scale[0]),
+        rtol=0,
+        atol=0,
+    )
+
+
+def test_an_empty_document_gets_the_offsets_finite_scores(kind: type[LearnerOptions]) -> None:
+    made = problem([2], [0], option_values(kind, 1))
+    scores = all_scores(train(kind, made), made)
+    assert bool(torch.isfinite(scores).all())
+    torch.testing.assert_close(scores[:, 7], scores[:, -1], rtol=0, atol=0)
+
+
+def test_training_rows_of_a_single_class_work(kind: type[LearnerOptions]) -> None:
+    made = problem([2], [0], option_values(kind, 1))
+    predictor = train(kind, replace(made, labels=torch.full_like(made.labels, 2)))
+    scores = all_scores(predictor, made)
+    assert not bool(torch.isnan(scores).any())
+    assert bool((scores.argmax(dim=-1) == 2).all())
+
+
+def test_resuming_at_any_step_gives_the_same_bits(kind: type[LearnerOptions]) -> None:
+    made, chosen = grid(kind), options_of(kind)
+    saved: list[Checkpoint] = []
+
+    def keep(report: object, running: BatchLoop) -> None:
+        if running.running:
+            saved.append(running.checkpoint())
+
+    def loop() -> BatchLoop:
+        return BatchLoop(chosen.build(EPOCHS, NAMES), made, EPOCHS, max_steps(chosen, EPOCHS), None, True)
+
+    whole = loop().run(keep)
+    for checkpoint in saved:
+        again = loop()
+        again.resume(checkpoint)
+        resumed = again.run(lambda report, running: None)
+        equal(whole.predictor, resumed.predictor)
+        assert whole.status == resumed.status
+        for name, other in whole.alternatives.items():
+            equal(other, resumed.alternatives[name])
+
+
+def test_threads_do_not_change_the_bits(kind: type[LearnerOptions]) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        one = train(kind, grid(kind))
+        torch.set_num_threads(2)
+        two = train(kind, grid(kind))
+    finally:
+        torch.set_num_threads(before)
+    equal(one, two)
+
+
+def test_devices_agree(kind: type[LearnerOptions], device: torch.device) -> None:
+    here, there = grid(kind), grid(kind, device)
+    torch.testing.assert_close(
+        all_scores(train(kind, there), there).cpu(), all_scores(train(kind, here), here), rtol=1e-4, atol=1e-4
+    )
