@@ -371,7 +371,7 @@ def test_negative_values_are_refused_with_their_place() -> None:
 
 def test_training_set_without_a_labelled_document_is_refused() -> None:
     rows = words(["x", "y"], ["x", "y"])
-    with pytest.raises(UserFault, match="number 2 has no labelled document"):
+    with pytest.raises(UserFault, match="training set 2 of 2 has no labelled document"):
         fit(problem_of(rows, [0, -1], [1.0, 1.0], 2, torch.tensor([[True, True], [False, True]]), [0, 1]))
 
 

@@ -121,3 +121,10 @@ def test_arguments_are_left_as_they_are() -> None:
     for binary in (False, True):
         class_counts(**case, binary=binary)
     assert all(torch.equal(case[name], value) for name, value in before.items())
+
+
+def test_every_cell_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = drawn(11, 100, 5000, 3, 2, whole=False, scaled=True)
+    expected = reference.class_counts(**case)
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=np.float64: np.full(shape, np.nan, dtype))
+    assert torch.equal(cpu.class_counts(**case), expected)

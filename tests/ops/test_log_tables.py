@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from gpuclf.ops.log_tables import cpu, feature_sums, reference, smoothed_logs
+from gpuclf.ops.log_tables import cpu, feature_sums, occurring, reference, smoothed_logs
 
 Arguments = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
@@ -77,3 +77,21 @@ def test_sums_equal_float64_and_depend_on_nothing_else(dtype: torch.dtype, devic
 def test_sums_of_nothing() -> None:
     assert feature_sums(torch.zeros((0, 2, 3))).tolist() == [[0.0] * 3] * 2
     assert feature_sums(torch.zeros((4, 0, 3))).shape == (0, 3)
+
+
+def test_occurring_features(device: torch.device) -> None:
+    counts = drawn(4, 20000, 3, 1, 2)[0].permute(1, 0, 2)
+    expected = (counts > 0).any(-1)
+    assert 0 < int(expected.sum()) < expected.numel()
+    assert torch.equal(occurring(counts.to(device)).cpu(), expected)
+    assert torch.equal(reference.occurring(counts), expected)
+    assert occurring(torch.zeros((0, 2, 3))).shape == (0, 2)
+
+
+def test_every_cell_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = drawn(5, 3000, 3, 20, 50)
+    expected = smoothed_logs(*arguments), occurring(arguments[0].permute(1, 0, 2))
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=np.float64: np.full(shape, np.nan, dtype))
+    assert torch.equal(smoothed_logs(*arguments), expected[0])
+    assert torch.equal(occurring(arguments[0].permute(1, 0, 2)), expected[1])
+    assert not expected[0].isnan().any()

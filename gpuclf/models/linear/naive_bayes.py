@@ -18,12 +18,12 @@ from torch import Tensor
 
 from gpuclf.faults import UserFault
 from gpuclf.features.rows import SparseRows
-from gpuclf.models.learner import LearnerOptions, Problem
+from gpuclf.models.learner import LearnerOptions, Predictor, Problem
 from gpuclf.models.linear.bernoulli_predictor import BernoulliPredictor
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.ops.class_counts import class_counts
-from gpuclf.ops.log_tables import feature_sums, smoothed_logs
+from gpuclf.ops.log_tables import feature_sums, occurring, smoothed_logs
 
 # Beyond this, alpha · V could overflow; the classes' feature distributions are equal long before.
 _MAX_ALPHA = 1e100
@@ -88,9 +88,9 @@ class NaiveBayes:
     def init(self, problem: Problem) -> NaiveBayesState:
         views = torch.unique(problem.replicas.view)
         _check(problem, views)
-        shape = (_sparse(problem).num_features + 1, views.numel(), problem.num_classes)
-        counts = torch.zeros(shape, dtype=torch.float64, device=problem.labels.device).permute(1, 0, 2)
-        exists = torch.zeros(counts.shape[:2], dtype=torch.bool, device=counts.device)
+        shape = (views.numel(), _sparse(problem).num_features + 1, problem.num_classes)
+        counts = torch.zeros((), dtype=torch.float64, device=problem.labels.device).expand(shape)  # takes no memory
+        exists = torch.zeros(shape[:2], dtype=torch.bool, device=counts.device)
         return NaiveBayesState(views, counts, exists, counted=False)
 
     def step(self, problem: Problem, state: NaiveBayesState) -> NaiveBayesState:
@@ -108,7 +108,7 @@ class NaiveBayes:
             rows.num_features,
             binary=self.variant == "bernoulli",
         )
-        exists = (counts > 0).any(dim=-1)
+        exists = occurring(counts.permute(1, 0, 2)).t()
         exists[:, 0] = False
         return NaiveBayesState(used, counts, exists, counted=True)
 
@@ -125,7 +125,7 @@ class NaiveBayes:
             return _complement(state, view, alpha, prior, self.norm)
         return _multinomial(state, view, alpha, prior)
 
-    def alternatives(self, problem: Problem, state: NaiveBayesState) -> dict[str, LinearPredictor | BernoulliPredictor]:
+    def alternatives(self, problem: Problem, state: NaiveBayesState) -> dict[str, Predictor]:
         return {}
 
     def progress(self, problem: Problem, state: NaiveBayesState) -> dict[str, Tensor]:
@@ -239,7 +239,7 @@ def _check(problem: Problem, views: Tensor) -> None:
     if not bool(labelled.all()):
         number = int(views[~labelled][0])
         raise UserFault(
-            f"naive Bayes has nothing to count: of {scales.num_views} training sets, number {number + 1} has no labelled"
+            f"naive Bayes has nothing to count: training set {number + 1} of {scales.num_views} has no labelled"
             " document",
             remedy="give more data or fewer folds",
         )

@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gpuclf.ops.class_counts.reference import apply_col_scale
 from gpuclf.ops.threads import run_on_threads
 
 _BLOCK = 2048  # features a task: some hundred tasks at usual vocabularies, each long enough to hide its start
@@ -36,19 +35,26 @@ def class_counts(
     """See the package."""
     num_views = train.shape[0]
     weight = (train & (labels >= 0)).to(torch.float64)  # (F, N): what a row's values count in each view
-    counts = torch.empty((num_features + 1, num_views, num_classes), dtype=torch.float64)
-    counts[0] = _documents(labels, weight, num_classes)
+    table = np.empty((num_features + 1, num_views, num_classes))  # NumPy asks for huge pages
+    table[0] = _documents(labels, weight, num_classes).numpy()
     if row_scale is not None:
         weight = weight * (row_scale != 0 if binary else row_scale)
     by_doc = weight.t().contiguous().numpy()
     value = (val != 0).to(torch.float32) if binary else val
     arguments = (crow.contiguous().numpy(), col.contiguous().numpy(), value.contiguous().numpy(), num_features)
     start, doc, by_col = _columns(*arguments)
-    table, label = counts.numpy(), labels.contiguous().numpy()
-    shared = (start, doc, by_col, label, by_doc)
+    shared = (start, doc, by_col, labels.contiguous().numpy(), by_doc, _factors(col_scale, binary, table.shape[:2]))
     blocks = ((first, min(first + _BLOCK, num_features + 1)) for first in range(1, num_features + 1, _BLOCK))
     run_on_threads([partial(_sum_block, *shared, first, end, table) for first, end in blocks])
-    return apply_col_scale(counts, col_scale, binary)
+    return torch.from_numpy(table).permute(1, 0, 2)
+
+
+def _factors(col_scale: Tensor | None, binary: bool, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """What the sums of a feature are multiplied with in each view, (V+1, F)."""
+    if col_scale is None:
+        return np.ones(shape, dtype=np.float32)
+    factor = (col_scale != 0).to(torch.float32) if binary else col_scale
+    return factor.t().contiguous().numpy()
 
 
 def _documents(labels: Tensor, weight: Tensor, num_classes: int) -> Tensor:
@@ -59,9 +65,7 @@ def _documents(labels: Tensor, weight: Tensor, num_classes: int) -> Tensor:
 
 
 @numba.njit(nogil=True, cache=True)
-def _columns(
-    crow: NDArray[np.int64], col: NDArray[np.int32], val: NDArray[np.float32], num_features: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+def _columns(crow, col, val, num_features):
     """CSR to CSC by counting: start (V+2,), documents and values of each column in document order."""
     start = np.zeros(num_features + 2, dtype=np.int64)
     for entry in range(col.shape[0]):
@@ -81,17 +85,8 @@ def _columns(
 
 
 @numba.njit(nogil=True, cache=True)
-def _sum_block(
-    start: NDArray[np.int64],
-    doc: NDArray[np.int32],
-    val: NDArray[np.float32],
-    labels: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    first: int,
-    end: int,
-    table: NDArray[np.float64],
-) -> None:
-    """Fills table[first:end] (features, views, classes) from the columns and the row weights (docs, views)."""
+def _sum_block(start, doc, val, labels, weight, factor, first, end, table):
+    """Fills table[first:end] (features, views, classes) from the columns, the row weights (docs, views) and factors."""
     num_views, num_classes = table.shape[1], table.shape[2]
     sums = np.zeros((num_classes, num_views))
     for feature in range(first, end):
@@ -104,6 +99,7 @@ def _sum_block(
             for view in range(num_views):
                 sums[label, view] += value * weight[row, view]
         for view in range(num_views):
+            scale = np.float64(factor[feature, view])
             for k in range(num_classes):
-                table[feature, view, k] = sums[k, view]
+                table[feature, view, k] = sums[k, view] * scale
                 sums[k, view] = 0.0

@@ -9,7 +9,7 @@ from torch import Tensor
 
 _KERNELS = {"cpu": "cpu"}  # device type → module of this package; all others: reference
 
-__all__ = ["feature_sums", "smoothed_logs"]
+__all__ = ["feature_sums", "occurring", "smoothed_logs"]
 
 
 def _kernel(tensor: Tensor) -> ModuleType:
@@ -32,3 +32,9 @@ def feature_sums(table: Tensor) -> Tensor:
     replica's sums depend neither on threads nor on the other replicas."""
     sums: Tensor = _kernel(table).feature_sums(table)
     return sums
+
+
+def occurring(table: Tensor) -> Tensor:
+    """(V, F) bool: features of a table (V, F, K) with any positive entry."""
+    found: Tensor = _kernel(table).occurring(table)
+    return found

@@ -24,3 +24,8 @@ def smoothed_logs(counts: Tensor, exists: Tensor, view: Tensor, alpha: Tensor, l
 def feature_sums(table: Tensor) -> Tensor:
     """See the package."""
     return table.sum(0, dtype=torch.float64)
+
+
+def occurring(table: Tensor) -> Tensor:
+    """See the package."""
+    return (table > 0).any(dim=-1)
