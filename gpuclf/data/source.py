@@ -28,6 +28,7 @@ class Source:
         self._stream = stream
         self._owned: BinaryIO | None = None
         self._hash = hashlib.sha256()
+        self._ended = False
         self.size = 0
 
     def __enter__(self) -> Source:
@@ -72,10 +73,13 @@ class Source:
         assert self._stream is not None, "enter the source before reading"
         # read1 gives what a pipe holds instead of waiting for a full block
         read: Callable[[int], bytes] = getattr(self._stream, "read1", self._stream.read)
-        while block := read(BLOCK):
+        while not self._ended:  # a terminal would wait for a second end
+            block = read(BLOCK)
+            self._ended = not block
             self._hash.update(block)
             self.size += len(block)
-            yield block
+            if block:
+                yield block
 
     def _gunzip(self, block: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
         member = zlib.decompressobj(wbits=31)
