@@ -33,8 +33,8 @@ def table_columns(chunk: Chunk) -> list[str]:
 def table_block(chunk: Chunk, columns: Sequence[str]) -> Block:
     """Rows of a table by feature name: column=value with 1 for a category, a numeric column with its number.
 
-    Readers give these names themselves (`named`, beside `columns`); from `columns` alone they are made here. Columns are
-    found by name; those that training did not have are passed over, and one that is missing is a fault.
+    Readers give these names themselves (`named`, beside `columns`); from `columns` alone they are made here. Columns
+    are found by name; those that training did not have are passed over, and one that is missing is a fault.
     """
     held = chunk.columns or {}
     missing = [column for column in columns if column not in held]

@@ -31,20 +31,29 @@ def _walk(text: Any, doc_ptr: Any, classes: Any, min_chars: Any, starts: Any, en
     for d in range(doc_ptr.size - 1):
         i, stop = doc_ptr[d], doc_ptr[d + 1]
         while i < stop:
-            code, size = char_at(text, i)
-            if not classes[code] & 1:
+            size = 1
+            if text[i] < 0x80:
+                kind = classes[text[i]]
+            else:
+                code, size = char_at(text, i)
+                kind = classes[code]
+            if not kind & 1:
                 i += size
                 continue
             start = i
-            chars = 0
-            while True:
+            chars = 1
+            i += size
+            while i < stop:
+                size = 1
+                if text[i] < 0x80:
+                    kind = classes[text[i]]
+                else:
+                    code, size = char_at(text, i)
+                    kind = classes[code]
+                if not kind & 2:
+                    break
                 i += size
                 chars += 1
-                if i >= stop:
-                    break
-                code, size = char_at(text, i)
-                if not classes[code] & 2:
-                    break
             if chars >= min_chars:
                 starts[n] = start
                 ends[n] = i
