@@ -1,7 +1,8 @@
 """`extends: other.yaml`: a config that builds on another one.
 
 The name is relative to the file that says it. Chains are followed; mappings merge at every depth, lists and single
-values are replaced, the extending file wins.
+values are replaced, the extending file wins. A section of another `type` is merged like any other: keys that its
+component does not have are refused by the validation, never dropped.
 """
 
 from __future__ import annotations

@@ -116,8 +116,17 @@ def _elements(
                 )
             )
         seen.setdefault(name, index)
-        values.append(str(converted) if isinstance(converted, str) else converted)
+        values.append(_bare(converted))
     return values, faults
+
+
+def _bare(value: Any) -> Any:
+    """Plain values for good: a text that knows its folder has served its purpose."""
+    if isinstance(value, list | tuple):
+        return [_bare(element) for element in value]
+    if isinstance(value, Mapping):
+        return {str(key): _bare(element) for key, element in value.items()}
+    return str(value) if isinstance(value, str) else value
 
 
 def _as_element(fault: UserFault, key: str, place: str, element: Any) -> UserFault:

@@ -160,8 +160,6 @@ def _bad_value(key: str, value: Any, spec: Spec, kinds: set[str], item: Item | N
             message = f"{show(value)} is not {wanted}"
             near = close(value, choices(spec))
             remedy = f"did you mean {near}?" if near else None
-        elif "string_pattern_mismatch" in kinds:
-            message = f"{show(value)} is not allowed here"
     elif kinds & {"too_short", "too_long"} and isinstance(value, list | tuple):
         message = f"{show(list(value))} has {len(value)} elements; wanted: {wanted}"
     elif isinstance(value, float) and math.isnan(value):

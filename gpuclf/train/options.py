@@ -5,10 +5,11 @@ What a single key may hold is checked here; what keys demand of each other is in
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from gpuclf.data.options import DataOptions, bundled_data
 from gpuclf.data.paths import ConfigPath
@@ -105,10 +106,22 @@ def _no_grid(value: Any) -> Any:
     return {} if value is None else value
 
 
+def _folder_name(name: str) -> str:
+    if re.fullmatch(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*", name) is None:
+        raise ValueError(f"{name!r} cannot name a folder; leave out slashes and a dot at the beginning")
+    return name
+
+
+def _device_name(name: str) -> str:
+    if re.fullmatch(r"auto|cpu|cuda(:[0-9]+)?", name) is None:
+        raise ValueError(f"{name!r} is not a device; there are auto, cpu, cuda and cuda:0, cuda:1, …")
+    return name
+
+
 class ExperimentOptions(Section):
     """A whole experiment: data, features, a learner, how to train, how to choose, where to write."""
 
-    name: Annotated[str, Field(min_length=1, pattern=r"^[^/\\\x00-\x1f.][^/\\\x00-\x1f]*$")] = "experiment"
+    name: Annotated[str, AfterValidator(_folder_name)] = "experiment"
     seed: Seed = 0
     data: DataOptions = Field(default_factory=bundled_data)
     features: FeatureOptions = Field(default_factory=BagOfWordsOptions)
@@ -119,5 +132,5 @@ class ExperimentOptions(Section):
     select: SelectOptions = Field(default_factory=SelectOptions)
     grid: Annotated[dict[str, list[Any]], BeforeValidator(_no_grid)] = Field(default_factory=dict)
     test: TestOptions | None = None
-    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")] = "auto"
+    device: Annotated[str, AfterValidator(_device_name)] = "auto"
     run: RunOptions = Field(default_factory=RunOptions)

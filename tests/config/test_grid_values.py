@@ -117,3 +117,10 @@ def test_a_grid_value_wins_over_the_section(load_text: Load) -> None:
 def test_null_is_no_grid(load_text: Load) -> None:
     assert load_text(HEAD + "grid:\n").grid == {}
     assert load_text(HEAD + "grid: {model.C: [1, 2]}\n", "~grid.model.C", "grid.seed=[3,4]").grid == {"seed": [3, 4]}
+
+
+def test_texts_of_the_grid_are_plain(load_text: Load) -> None:
+    grid = load_text(HEAD + "grid: {features.stop_words: [[a, b], []], model.update_on: [error, margin]}\n").grid
+    assert grid == {"features.stop_words": [["a", "b"], []], "model.update_on": ["error", "margin"]}
+    texts = [*grid["features.stop_words"][0], *grid["model.update_on"]]
+    assert {type(text) for text in texts} == {str}
