@@ -17,9 +17,9 @@ RecordT = TypeVar("RecordT")
 _AXIS = "replica_axis"
 
 
-def replica_field(axis: int = 0) -> Any:
-    """A dataclass field whose tensor has the replicas on `axis` (None is allowed as a value)."""
-    return field(metadata={_AXIS: axis})
+def replica_field(axis: int = 0, *, optional: bool = False) -> Any:
+    """A dataclass field whose tensor has the replicas on `axis`; an optional one may be None, its default."""
+    return field(default=None, metadata={_AXIS: axis}) if optional else field(metadata={_AXIS: axis})
 
 
 def take_replicas(record: RecordT, index: Tensor) -> RecordT:

@@ -81,7 +81,7 @@ def read_corpus(
         classes=classes,
         extra_classes=(),
         num_train_docs=len(train.ids),
-        index_base=getattr(reader, "index_base", None),
+        index_base=reader.report.index_base,
         sha256={"train": reader.report.sha256},
     )
     return corpus if validation_file is None else _with_validation(corpus, data, validation_file, observer, watch)

@@ -18,6 +18,9 @@ from gpuclf.train.model_file import Model
 from gpuclf.train.observer import SilentObserver
 from gpuclf.train.stopwatch import Stopwatch
 
+# How standard input is read where nothing else is said, by what the encoder wants of a document.
+_STREAMED = {"texts": "lines", "indexed": "svmlight", "named": "vw"}
+
 
 def evaluate_file(model: Model, file: Path) -> dict[str, Any] | None:
     """Figures of the model on a labelled file (DESIGN §8). Under torchrun every process scores its own documents, each
@@ -41,7 +44,8 @@ def predict_documents(
     if input_format is not None and input_format not in FORMATS:
         raise UserFault(f"--input-format {input_format} is unknown; there are: {', '.join(FORMATS)}")
     if file is None:
-        reader = open_text_stream(stream, model.data, input_format, index_base=model.index_base)
+        format = input_format or _STREAMED.get(model.encoder.source) or model.data.format or "tsv"
+        reader = open_text_stream(stream, model.data, format=format, index_base=model.index_base)
     else:
         options = model.data if input_format is None else model.data.model_copy(update={"format": input_format})
         reader = open_reader(file.absolute(), options, labelled=False, index_base=model.index_base)
