@@ -6,10 +6,11 @@
 
 What is compared. MIRA: multi-class passive-aggressive (PA-I), averaged, exact, against the rule as scikit-learn has it,
 one-vs-rest: SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=C, average=True). Naive Bayes: the same
-model, so the accuracies must be the same. Same documents, folds, epochs and threads (n_jobs). Timed is all that comes
-after encoding: for ours the idf and norm of every fold, training and held-out scoring of all models; the peer gets its
-tf-idf matrix ready-made (idf of all documents). Neither side fits the chosen cell again. A time is printed only if the
-tests are green and our accuracy is not below the peer's.
+model, but that ours smooths over the words of the fold's training documents, the peer over all words of the matrix.
+Same documents, folds, epochs and threads (n_jobs). Timed is all that comes after encoding: for ours the idf and norm of
+every fold, training and held-out scoring of all models; the peer gets its matrix ready-made (idf of all documents).
+Neither side fits the chosen cell again. A time is printed only if the tests are green and our best mean accuracy is not
+more than 0.002 below the peer's.
 """
 
 from __future__ import annotations
@@ -46,18 +47,18 @@ TESTS = [
 ]
 TFIDF = BagOfWordsOptions(token_pattern=r"\b\w+\b", weighting="tfidf", sublinear=True, norm="l2")
 COUNTS = BagOfWordsOptions(token_pattern=r"\b\w+\b", weighting="count")
+SLACK = 0.002  # of accuracy; the folds differ among themselves by several times as much
 
 
 @dataclass(frozen=True)
 class Contest:
-    """One line of the table. `slack`: how far our best mean accuracy may lie below the peer's."""
+    """One line of the table."""
 
     name: str
     features: BagOfWordsOptions
     grid: Grid
     peer_option: str
-    make_peer: Callable[[int], Any]
-    slack: float
+    make_peer: Callable[[], Any]
 
 
 def contests(quick: bool, epochs: int) -> list[Contest]:
@@ -68,7 +69,7 @@ def contests(quick: bool, epochs: int) -> list[Contest]:
     costs = (0.01, 1.0, 100.0) if quick else (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
     alphas = (0.01, 0.1, 1.0) if quick else (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
-    def passive_aggressive(seed: int) -> Any:
+    def passive_aggressive() -> Any:
         return SGDClassifier(
             loss="hinge",
             penalty=None,
@@ -76,14 +77,14 @@ def contests(quick: bool, epochs: int) -> list[Contest]:
             average=True,
             max_iter=epochs,
             tol=None,
-            random_state=seed,
+            random_state=0,
         )
 
     mira = Grid(MiraOptions(update_on="margin", average=True), "model.C", costs, epochs)
     bayes = Grid(NaiveBayesOptions(variant="multinomial"), "model.alpha", alphas, 1)
     return [
-        Contest("MIRA (PA-I), averaged", TFIDF, mira, "eta0", passive_aggressive, slack=0.002),
-        Contest("Naive Bayes, multinomial", COUNTS, bayes, "alpha", lambda seed: MultinomialNB(), slack=1e-9),
+        Contest("MIRA (PA-I), averaged", TFIDF, mira, "eta0", passive_aggressive),
+        Contest("Naive Bayes, multinomial", COUNTS, bayes, "alpha", MultinomialNB),
     ]
 
 
@@ -91,7 +92,7 @@ def run(contest: Contest, arguments: argparse.Namespace, device: torch.device) -
     """Measures one contest, prints its accuracies, and gives its row of the table."""
     task = load_task(arguments.data, contest.features, arguments.folds)
     matrix = as_given_to_peers(task)
-    grid, peer = contest.grid, contest.make_peer(0)
+    grid, peer = contest.grid, contest.make_peer()
     warm_up(task, matrix, contest, arguments.threads, device)
 
     def ours_once() -> NDArray[np.float64]:
@@ -103,7 +104,7 @@ def run(contest: Contest, arguments: argparse.Namespace, device: torch.device) -
     our_times, ours, peer_times, theirs = alternate(ours_once, peer_once, arguments.repeats)
     print_accuracies(contest, ours, theirs)
     best, peer_best = ours.mean(axis=1).max(), theirs.mean(axis=1).max()
-    if best < peer_best - contest.slack:
+    if best < peer_best - SLACK:
         sys.exit(f"{contest.name}: no times, our best accuracy {best:.4f} is below the peer's {peer_best:.4f}")
     return table_row(contest, task, (best, peer_best), our_times, peer_times)
 
@@ -112,7 +113,7 @@ def warm_up(task: Task, matrix: scipy.sparse.csr_matrix, contest: Contest, threa
     """Compiles kernels and starts the peer's workers, which users do once: one cell, one step."""
     first = contest.grid.values[:1]
     our_accuracies(task, replace(contest.grid, values=first, steps=1), device)
-    peer = contest.make_peer(0)
+    peer = contest.make_peer()
     if "max_iter" in peer.get_params():
         peer.set_params(max_iter=1)
     peer_accuracies(task, matrix, peer, contest.peer_option, first, threads)
