@@ -1,0 +1,177 @@
+"""Online learners: one instance at a time by an exact rule, or a batch of them with the same weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gpuclf.features.rows import SparseRows
+from gpuclf.models.learner import Problem
+from gpuclf.models.linear.predictor import LinearPredictor
+from gpuclf.models.replica_axis import replica_field
+from gpuclf.models.train_options import TrainOptions
+from gpuclf.ops.counter_hash import visiting_order
+from gpuclf.ops.online_epoch import Model, Rule, ScaledRows, Streams, online_epoch
+
+TRAIN_KEYS = frozenset({"max_epochs", "shuffle", "batch", "batch_update", "tol", "early_stopping", "evaluate_every"})
+_FEATURES = 4096  # features whose weights are compared at once
+
+
+@dataclass(frozen=True)
+class OnlineState:
+    """After `epoch` epochs; every tensor has one entry per replica.
+
+    weights and sums (V+1, R, K) float32, sums None without averaging: the average is weights - sums / steps;
+    steps (R,) int64 instances seen; previous (V+1, R, K): the result one epoch earlier, kept only for `tol`;
+    change (R,) float64: relative change of the result in the last epoch, inf before there is one;
+    mistakes, updates (R,) int64, loss (R,) float64: of the last epoch.
+    """
+
+    epoch: int
+    weights: Tensor = replica_field(1)
+    sums: Tensor | None = replica_field(1)
+    previous: Tensor | None = replica_field(1)
+    steps: Tensor = replica_field()
+    change: Tensor = replica_field()
+    mistakes: Tensor = replica_field()
+    updates: Tensor = replica_field()
+    loss: Tensor = replica_field()
+
+
+@dataclass(frozen=True)
+class OnlineLearner:
+    """Runs an online rule; a step is an epoch. C and gamma come per replica, or from here where no grid varies them."""
+
+    train: TrainOptions
+    average: bool
+    step_rule: Literal["perceptron", "pa1", "pa2"]
+    update_on: Literal["error", "margin"] = "error"
+    C: float = 1.0
+    gamma: float = 1.0
+    scaled_margin: bool = False
+    cost_augmented: bool = False
+    cost: tuple[tuple[float, ...], ...] | None = field(default=None, repr=False)
+
+    def init(self, problem: Problem) -> OnlineState:
+        """All weights zero."""
+        assert isinstance(problem.rows, SparseRows), "an online linear learner works on sparse rows"
+        replicas, device = len(problem.replicas), problem.labels.device
+        shape = (problem.rows.num_features + 1, replicas, problem.num_classes)
+        zeros = torch.zeros(replicas, dtype=torch.int64, device=device)
+        return OnlineState(
+            epoch=0,
+            weights=_zeros(shape, device),
+            sums=_zeros(shape, device) if self.average else None,
+            previous=_zeros(shape, device) if self.train.tol is not None else None,
+            steps=zeros,
+            change=torch.full((replicas,), torch.inf, dtype=torch.float64, device=device),
+            mistakes=zeros.clone(),
+            updates=zeros.clone(),
+            loss=torch.zeros(replicas, dtype=torch.float64, device=device),
+        )
+
+    def step(self, problem: Problem, state: OnlineState) -> OnlineState:
+        """One epoch. The old state's weights, sums, steps and previous are reused."""
+        rows, views = problem.rows, problem.views
+        assert isinstance(rows, SparseRows), "an online linear learner works on sparse rows"
+        scaled = ScaledRows(rows.crow, rows.col, rows.val, problem.labels, views.col_scale, views.row_scale)
+        model = Model(state.weights, state.sums, state.steps)
+        streams = streams_of(problem, state.epoch, self.train.shuffle)
+        mean = self.train.batch_update == "mean"
+        counts = online_epoch(scaled, streams, self._rule(problem), model, self.train.batch, mean)
+        change = state.change
+        if state.previous is not None:
+            change = _remember(state.weights, state.sums, state.steps, state.previous)
+        return replace(
+            state,
+            epoch=state.epoch + 1,
+            change=change,
+            mistakes=counts.mistakes,
+            updates=counts.updates,
+            loss=counts.loss,
+        )
+
+    def finished(self, problem: Problem, state: OnlineState) -> Tensor:
+        """An epoch without an update changes nothing for good; with `tol`, a small enough change of the result (2.3.2)."""
+        done = state.updates == 0
+        if self.train.tol is not None:
+            done = done | (state.change <= self.train.tol)
+        return done if state.epoch else torch.zeros_like(done)
+
+    def result(self, problem: Problem, state: OnlineState) -> LinearPredictor:
+        """The averaged model, or the last weights without averaging."""
+        return LinearPredictor(averaged(state.weights, state.sums, state.steps), None)
+
+    def alternatives(self, problem: Problem, state: OnlineState) -> dict[str, LinearPredictor]:
+        """The last weights beside the averaged ones."""
+        return {"final": LinearPredictor(state.weights.clone(), None)} if self.average else {}
+
+    def progress(self, problem: Problem, state: OnlineState) -> dict[str, Tensor]:
+        """Of the last epoch: wrong predictions, updates, and the mean loss an instance as it was visited."""
+        seen = torch.div(state.steps, max(state.epoch, 1), rounding_mode="floor").clamp(min=1)
+        figures = {"mistakes": state.mistakes, "updates": state.updates, "loss": state.loss / seen}
+        return figures if self.train.tol is None else {**figures, "change": state.change}
+
+    def _rule(self, problem: Problem) -> Rule:
+        options, like = problem.replicas.options, torch.ones(len(problem.replicas), dtype=torch.float64)
+        device = problem.labels.device
+        cost = None if self.cost is None else torch.tensor(self.cost, dtype=torch.float64, device=device)
+        return Rule(
+            step=self.step_rule,
+            C=options.get("model.C", like * self.C).to(device),
+            gamma=options.get("model.gamma", like * self.gamma).to(device),
+            cost=cost,
+            update_on=self.update_on,
+            scaled_margin=self.scaled_margin,
+            cost_augmented=self.cost_augmented,
+        )
+
+
+def streams_of(problem: Problem, epoch: int, shuffle: bool) -> Streams:
+    """The streams of one epoch: neighbouring replicas of one (view, seed), over the view's labelled training rows."""
+    device = problem.labels.device
+    replicas = problem.replicas
+    pairs = torch.stack([replicas.view, replicas.seed], 1).cpu()
+    pairs, sizes = torch.unique_consecutive(pairs, dim=0, return_counts=True)
+    start = torch.cat([torch.zeros(1, dtype=torch.int64), sizes.cumsum(0)])
+    everything = torch.arange(problem.labels.numel(), device=device)
+    by_seed: dict[int, Tensor] = {}
+    orders = []
+    for view, seed in pairs.tolist():
+        if seed not in by_seed:
+            by_seed[seed] = visiting_order(seed, epoch, problem.keys) if shuffle else everything
+        order = by_seed[seed]
+        orders.append(order[(problem.views.train[view] & (problem.labels >= 0))[order]])
+    padded = torch.nn.utils.rnn.pad_sequence(orders, batch_first=True, padding_value=-1)
+    return Streams(padded, pairs[:, 0].to(device), start.to(device))
+
+
+def averaged(weights: Tensor, sums: Tensor | None, steps: Tensor) -> Tensor:
+    """The mean of the weights after each instance seen; a copy of the weights where there is nothing to average."""
+    if sums is None:
+        return weights.clone()
+    return torch.addcmul(weights, sums, (-1.0 / steps.clamp(min=1).to(torch.float64)).to(weights.dtype)[:, None])
+
+
+def _remember(weights: Tensor, sums: Tensor | None, steps: Tensor, previous: Tensor) -> Tensor:
+    """|new - old| / |new| per replica, in float64, 0 where both are zero; `previous` becomes the new result."""
+    moved = torch.zeros(steps.numel(), dtype=torch.float64, device=steps.device)
+    length = moved.clone()
+    for start in range(0, weights.shape[0], _FEATURES):
+        part = slice(start, start + _FEATURES)
+        new = averaged(weights[part], None if sums is None else sums[part], steps)
+        moved += (new - previous[part]).to(torch.float64).square().sum((0, 2))
+        length += new.to(torch.float64).square().sum((0, 2))
+        previous[part] = new
+    return torch.where(moved == 0, 0.0, torch.sqrt(moved / length))
+
+
+def _zeros(shape: tuple[int, ...], device: torch.device) -> Tensor:
+    """Zeros, on the CPU from numpy: it asks for huge pages, which the scattered reads of an epoch gain from."""
+    if device.type == "cpu":
+        return torch.from_numpy(np.zeros(shape, dtype=np.float32))
+    return torch.zeros(shape, device=device)

@@ -1,0 +1,26 @@
+"""The perceptron (Rosenblatt 1958; Collins 2002; Eisenstein Alg. 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from gpuclf.models.learner import LearnerOptions
+from gpuclf.models.linear.online import TRAIN_KEYS, OnlineLearner
+from gpuclf.models.train_options import TrainOptions
+
+
+class PerceptronOptions(LearnerOptions):
+    """On an error, the row is added to the right class and subtracted from the one that was predicted."""
+
+    type: Literal["perceptron"] = "perceptron"
+    average: bool = True  # the mean of the weights after every instance; false: the last weights
+
+    train_keys: ClassVar[frozenset[str]] = TRAIN_KEYS
+
+    def build(self, train: TrainOptions, class_names: Sequence[str]) -> OnlineLearner:
+        return OnlineLearner(train=train, average=self.average, step_rule="perceptron")
+
+    def bytes_per_replica(self, num_features: int, num_classes: int) -> int:
+        """Weights, their sums, and the averaged copy that is evaluated."""
+        return 4 * (num_features + 1) * num_classes * (3 if self.average else 2)
