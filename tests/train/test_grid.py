@@ -74,7 +74,8 @@ def test_too_many_cells() -> None:
 
 
 def test_cells_that_differ_in_numbers_only_stay_together() -> None:
-    cells = expand(experiment({"model.C": [1.0, 2.0], "features.ngrams": [[1, 1], [1, 2]], "model.gamma": [1.0, 3.0]}))
+    grid = {"model.C": [1.0, 2.0], "features.ngrams": [[1, 1], [1, 2]], "model.gamma": [1.0, 3.0]}
+    cells = expand(experiment(grid, model={"type": "mira", "margin": "scaled"}))
     groups = split_structural(cells, frozenset({"model.C", "model.gamma"}))
     assert [[cell.index for cell in group] for group in groups] == [[0, 1, 4, 5], [2, 3, 6, 7]]
 
