@@ -1,6 +1,7 @@
 """Vowpal Wabbit's format has no escapes: a blank, `|` or `:` in a name changes its meaning. So names are rewritten.
 
-Reserved characters become `%` and two hexadecimal digits, as in URLs; `data.escaped: true` turns them back when read.
+Reserved characters become `%` and two hexadecimal digits for each byte of UTF-8, as in URLs; `data.escaped: true`
+turns them back when read.
 """
 
 from __future__ import annotations
@@ -14,20 +15,27 @@ import numpy as np
 from gpuclf.data.atomic_write import atomic_path
 from gpuclf.faults import UserFault
 
-_RESERVED = re.compile(r"[%|:^' \t\n\r\v\f\0]")
-_ESCAPED = re.compile(r"%([0-9A-F]{2})")
+_RESERVED = re.compile("[%|:^' \t\n\r\v\f\0\ufeff]")
+_ESCAPED = re.compile(r"(?:%[0-9A-F]{2})+")
 
 
 def escape_vw(text: str) -> str:
     """`text` as one VW name. Raises: UserFault for the empty text, which cannot be a name."""
     if not text:
         raise UserFault("an empty feature name cannot be written in VW's format")
-    return _RESERVED.sub(lambda found: f"%{ord(found[0]):02X}", text)
+    return _RESERVED.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), text)
 
 
 def unescape_vw(name: str) -> str:
-    """The text that `escape_vw` made this name of."""
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name)
+    """The text that `escape_vw` made this name of. Percent signs that no escape explains stay."""
+    return _ESCAPED.sub(_unescaped, name)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    try:
+        return bytes.fromhex(found[0].replace("%", "")).decode()
+    except UnicodeDecodeError:
+        return found[0]
 
 
 def vw_line(label: str | None, features: Iterable[tuple[str, float]]) -> str:

@@ -60,11 +60,11 @@ def write(path: Path, content: str | bytes) -> Path:
 
 
 def read(
-    path: Path, *, labelled: bool = True, index_base: int | None = None, chunk_docs: int = 4096, **options
+    path: Path, *, labelled: bool = True, found_base: int | None = None, chunk_docs: int = 4096, **options
 ) -> Read:
-    """Reads `path` as training file under DataOptions(**options)."""
+    """Reads `path` as training file under DataOptions(**options); `found_base` is open_reader's index_base."""
     settings = DataOptions(train=path, **options)
-    reader = open_reader(path, settings, labelled=labelled, index_base=index_base, chunk_docs=chunk_docs)
+    reader = open_reader(path, settings, labelled=labelled, index_base=found_base, chunk_docs=chunk_docs)
     return Read(list(reader.chunks()), reader.report)
 
 

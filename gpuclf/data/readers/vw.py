@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpuclf.data.intake import Intake
-from gpuclf.data.numbers import float32_of
+from gpuclf.data.numbers import FLOAT32_MAX, float32_of
 from gpuclf.data.records import NamedFeatures
 from gpuclf.data.vw_escape import unescape_vw
 
@@ -132,11 +132,12 @@ class VwParser:
                 if not self._numbered:
                     self._numbered = [f"line {line}", repr(word), name, f"{value:g}"]
             product = value * scale
-            if abs(product) > np.finfo(np.float32).max:
+            if abs(product) > FLOAT32_MAX:
                 reasons.append(f"{word!r} times its namespace's value is beyond the range of float32")
+                continue
             full = f"{prefix}^{name}" if prefix or "^" in name else name
             names.append(unescape_vw(full) if self._intake.options.escaped else full)
-            values.append(product)
+            values.append(float(np.float32(product)))
 
     def _feature(self, word: str, reasons: list[str], what: str) -> tuple[str, float]:
         name, colon, number = word.partition(":")
