@@ -14,7 +14,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from gpuclf.config.interpolate import escape
 from gpuclf.config.scalars import plain_scalar
 from gpuclf.data.paths import portable
-from gpuclf.train.grid import expand, written
+from gpuclf.train.grid import written
 from gpuclf.train.option_checks import train_keys
 from gpuclf.train.options import ExperimentOptions
 
@@ -29,7 +29,7 @@ def resolved(options: ExperimentOptions) -> str:
     data = _node(options)
     for name in [key.removesuffix(".type") for key in options.grid if key.endswith(".type")]:
         data[name] = _node(written(getattr(options, name)))
-    known = train_keys(expand(options))
+    known = train_keys(options)
     for name in [name for name in data["train"] if name not in known]:
         del data["train"][name]
     stream = io.StringIO()

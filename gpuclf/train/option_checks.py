@@ -8,6 +8,7 @@ from pathlib import Path
 from gpuclf.data.open import ENDINGS
 from gpuclf.data.options import DataOptions
 from gpuclf.faults import UserFault
+from gpuclf.models.registry import learner_options
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.train.grid import Cell, number_of_cells
 from gpuclf.train.options import ExperimentOptions
@@ -31,15 +32,20 @@ def faults_of(
         faults += _held_out_faults(options)
         faults += [fault for cell in cells for fault in _stopping_faults(cell.options)]
     if "model" not in unsure:
-        faults += _train_key_faults(options, cells)
+        faults += _train_key_faults(options)
     if not {"data", "features"} & set(unsure):
         faults += [fault for cell in cells for fault in _feature_faults(cell.options.features.type, options.data)]
     return list({str(fault): fault for fault in faults}.values())
 
 
-def train_keys(cells: Sequence[Cell]) -> frozenset[str]:
+def train_keys(options: ExperimentOptions) -> frozenset[str]:
     """The keys of the `train` section that mean something to at least one of the learners, or to the loop."""
-    return LOOP_KEYS.union(*(cell.options.model.train_keys for cell in cells))
+    return LOOP_KEYS.union(*(learner_options(name).train_keys for name in _learners(options)))
+
+
+def _learners(options: ExperimentOptions) -> list[str]:
+    """The types of learner that the experiment trains: those of the grid, or the one of the model section."""
+    return [str(name) for name in options.grid.get("model.type", [options.model.type])]
 
 
 def _held_out_faults(options: ExperimentOptions) -> Iterator[UserFault]:
@@ -63,19 +69,14 @@ def _held_out_faults(options: ExperimentOptions) -> Iterator[UserFault]:
         )
 
 
-def _train_key_faults(options: ExperimentOptions, cells: Sequence[Cell]) -> Iterator[UserFault]:
-    known = train_keys(cells)
-    learners = " or ".join(dict.fromkeys(str(_type(cell)) for cell in cells))
+def _train_key_faults(options: ExperimentOptions) -> Iterator[UserFault]:
+    known, learners = train_keys(options), " or ".join(_learners(options))
     set_here = [name for name in TrainOptions.model_fields if name in options.train.model_fields_set]
     in_grid = [key.split(".")[1] for key in options.grid if key.startswith("train.")]
     for name in dict.fromkeys([*set_here, *in_grid]):
         if name not in known:
             key = f"train.{name}" if name in set_here else f"grid.train.{name}"
             yield UserFault(f"has no meaning for model.type {learners}", key=key, remedy="remove it")
-
-
-def _type(cell: Cell) -> str:
-    return str(getattr(cell.options.model, "type", type(cell.options.model).__name__))
 
 
 def _stopping_faults(options: ExperimentOptions) -> Iterator[UserFault]:
