@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,11 +19,10 @@ from gpuclf.features.bag_of_words import count_block
 from gpuclf.features.blocks import Block
 from gpuclf.features.given_features import indexed_block, named_block, table_block, table_columns
 from gpuclf.features.options import BagOfWordsOptions, FeatureOptions, TableOptions
+from gpuclf.features.ordered_map import ordered_map
 from gpuclf.features.rows import SparseRows
 from gpuclf.features.vocabulary import IndexCollector, NameCollector, Vocabulary, vocabulary_from_json
 from gpuclf.ops.map_columns import map_columns
-
-T = TypeVar("T")
 
 FORMAT = 1
 BLOCK_CHARS = 1 << 20  # text that one task takes; small enough to spread, large enough to keep merging cheap
@@ -77,15 +74,15 @@ class Encoder:
     def encode(self, chunks: Iterable[Chunk]) -> Encoded:
         """Rows of documents under the fitted columns."""
         context = _Context()
-        assembly = _Assembly(len(self.vocabulary), self.options)
-        make = partial(_block_of, options=self.options, source=self.source, table=self.table)
-        tasks = _tasks(context.followed(chunks), lambda piece: self._mapped(make(piece)))
-        for block, mapping in tasks:
-            assembly.add(block, mapping)
-        return context.encoded(assembly)
+        assembly = _Assembly(len(self.vocabulary))
 
-    def _mapped(self, block: Block) -> tuple[Block, Tensor]:
-        return block, self.vocabulary.columns(block.keys)
+        def rows_of(piece: Chunk) -> _RowsPart:
+            block = _block_of(piece, self.options, self.source, self.table)
+            return _final_rows(block, self.vocabulary.columns(block.keys), self.options)
+
+        for part in ordered_map(rows_of, _pieces(context.followed(chunks))):
+            assembly.add(part)
+        return context.encoded(assembly)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for model.json; unicode says whose tables cut and lower-cased the training texts."""
@@ -118,7 +115,7 @@ def fit_encoder(chunks: Iterable[Chunk], options: FeatureOptions) -> tuple[Encod
     blocks: list[Block] = []
     collector: NameCollector | IndexCollector = NameCollector()
 
-    def pieces() -> Iterator[Chunk]:
+    def seen() -> Iterator[Chunk]:
         nonlocal source, table, collector
         for chunk in context.followed(chunks):
             if source is None:
@@ -129,7 +126,10 @@ def fit_encoder(chunks: Iterable[Chunk], options: FeatureOptions) -> tuple[Encod
                     table = table_columns(chunk)
             yield chunk
 
-    for block in _tasks(pieces(), lambda piece: _block_of(piece, options, str(source), table).packed()):
+    def block_of(piece: Chunk) -> Block:
+        return _block_of(piece, options, str(source), table).packed()
+
+    for block in ordered_map(block_of, _pieces(seen())):
         collector.add(block.keys)
         blocks.append(Block(block.crow, block.col, block.val, block.crow[:0], block.counts))
     if source is None:
@@ -138,10 +138,11 @@ def fit_encoder(chunks: Iterable[Chunk], options: FeatureOptions) -> tuple[Encod
     vocabulary, maps = collector.finish(hashing.bits if hashing else None)
     if not len(vocabulary):
         raise UserFault("no document has any feature", key="features", remedy=_empty_remedy(options))
-    assembly = _Assembly(len(vocabulary), options)
+    assembly = _Assembly(len(vocabulary))
     blocks.reverse()
-    for mapping in maps:
-        assembly.add(blocks.pop(), mapping)
+    finished = ordered_map(lambda pair: _final_rows(*pair, options), ((blocks.pop(), mapping) for mapping in maps))
+    for part in finished:
+        assembly.add(part)
     return Encoder(options, vocabulary, source, table), context.encoded(assembly)
 
 
@@ -178,35 +179,19 @@ def _block_of(chunk: Chunk, options: FeatureOptions, source: str, table: list[st
     return named_block(chunk.named)
 
 
-def _split(chunk: Chunk) -> Iterator[Chunk]:
-    """Texts in pieces of about BLOCK_CHARS; other inputs as they are."""
-    if chunk.texts is None:
-        yield chunk
-        return
-    start, size = 0, 0
-    for place, text in enumerate(chunk.texts):
-        size += len(text)
-        if size >= BLOCK_CHARS or place == len(chunk) - 1:
-            rows = slice(start, place + 1)
-            yield Chunk(chunk.ids[rows], chunk.lines[rows], None, texts=chunk.texts[rows])
-            start, size = place + 1, 0
-
-
-def _tasks(chunks: Iterable[Chunk], work: Callable[[Chunk], T]) -> Iterator[T]:
-    """work(piece) for all pieces of all chunks, in order, on torch.get_num_threads() threads, reading little ahead."""
-    pieces = (piece for chunk in chunks for piece in _split(chunk))
-    threads = torch.get_num_threads()
-    if threads == 1:
-        yield from map(work, pieces)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        running: deque[Future[T]] = deque()
-        for piece in pieces:
-            running.append(pool.submit(work, piece))
-            if len(running) > 2 * threads:
-                yield running.popleft().result()
-        while running:
-            yield running.popleft().result()
+def _pieces(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Texts in pieces of about BLOCK_CHARS, without what does not concern features; other chunks as they are."""
+    for chunk in chunks:
+        if chunk.texts is None:
+            yield chunk
+            continue
+        start, size = 0, 0
+        for place, text in enumerate(chunk.texts):
+            size += len(text)
+            if size >= BLOCK_CHARS or place == len(chunk) - 1:
+                rows = slice(start, place + 1)
+                yield Chunk(chunk.ids[rows], chunk.lines[rows], None, texts=chunk.texts[rows])
+                start, size = place + 1, 0
 
 
 @dataclass
@@ -240,47 +225,61 @@ def _longer(so_far: list[str] | None, more: list[str] | None) -> list[str] | Non
     return so_far
 
 
-class _Assembly:
-    """Puts blocks together to the rows of a file."""
+class _RowsPart(NamedTuple):
+    """Finished rows of some documents: lengths (docs,) int64, col (nnz,) int32, val (nnz,) float32, unknown (docs,)."""
 
-    def __init__(self, num_features: int, options: FeatureOptions):
+    lengths: Tensor
+    col: Tensor
+    val: Tensor
+    unknown: Tensor
+
+
+def _final_rows(block: Block, mapping: Tensor, options: FeatureOptions) -> _RowsPart:
+    crow, col, val, dropped = map_columns(block.crow, block.col, block.val, mapping)
+    val = _weighted(crow, val, dropped, options)
+    return _RowsPart(crow.diff(), col, val, block.lost_occurrences(mapping, dropped))
+
+
+def _weighted(crow: Tensor, val: Tensor, dropped: Tensor, options: FeatureOptions) -> Tensor:
+    """The part of the weighting that no training set is needed for."""
+    if options.weighting == "binary":
+        return torch.ones_like(val)
+    if not isinstance(options, BagOfWordsOptions):
+        if not torch.isfinite(val).all():
+            raise UserFault("values of one feature in one document add up beyond the range of float32")
+        return val
+    if options.sublinear:
+        return (1.0 + val.to(torch.float64).log()).to(torch.float32)
+    if options.weighting == "tf":
+        running = torch.cat([dropped.new_zeros(1), val.to(torch.float64).cumsum(0)])
+        total = running[crow].diff() + dropped
+        return (val.to(torch.float64) / torch.repeat_interleave(total, crow.diff())).to(torch.float32)
+    return val
+
+
+class _Assembly:
+    """Puts finished rows together to those of a file."""
+
+    def __init__(self, num_features: int):
         if num_features >= 2**31 - 1:
             raise UserFault(f"{num_features} features are more than 2^31 - 2", remedy="use features.hashing")
         self.num_features = num_features
-        self.options = options
-        self.lengths: list[Tensor] = []
-        self.cols: list[Tensor] = []
-        self.vals: list[Tensor] = []
-        self.unknown: list[Tensor] = []
+        self.lengths = [torch.zeros(1, dtype=torch.int64)]
+        self.cols = [torch.empty(0, dtype=torch.int32)]
+        self.vals = [torch.empty(0, dtype=torch.float32)]
+        self.unknown = [torch.empty(0, dtype=torch.int64)]
 
-    def add(self, block: Block, mapping: Tensor) -> None:
-        crow, col, val, dropped = map_columns(block.crow, block.col, block.val, mapping)
-        self.lengths.append(crow.diff())
-        self.cols.append(col)
-        self.vals.append(self._weighted(crow, val, dropped))
-        self.unknown.append(block.lost_occurrences(mapping, dropped))
-
-    def _weighted(self, crow: Tensor, val: Tensor, dropped: Tensor) -> Tensor:
-        """The part of the weighting that no training set is needed for."""
-        if self.options.weighting == "binary":
-            return torch.ones_like(val)
-        if not isinstance(self.options, BagOfWordsOptions):
-            if not torch.isfinite(val).all():
-                raise UserFault("values of one feature in one document add up beyond the range of float32")
-            return val
-        if self.options.sublinear:
-            return (1.0 + val.to(torch.float64).log()).to(torch.float32)
-        if self.options.weighting == "tf":
-            running = torch.cat([dropped.new_zeros(1), val.to(torch.float64).cumsum(0)])
-            total = running[crow].diff() + dropped
-            return (val.to(torch.float64) / torch.repeat_interleave(total, crow.diff())).to(torch.float32)
-        return val
+    def add(self, part: _RowsPart) -> None:
+        self.lengths.append(part.lengths)
+        self.cols.append(part.col)
+        self.vals.append(part.val)
+        self.unknown.append(part.unknown)
 
     def finish(self) -> tuple[SparseRows, Tensor]:
-        lengths = torch.cat([torch.zeros(1, dtype=torch.int64), *self.lengths])
-        col = torch.cat([torch.empty(0, dtype=torch.int32), *self.cols])
-        self.cols = []
-        val = torch.cat([torch.empty(0, dtype=torch.float32), *self.vals])
-        self.vals = []
-        unknown = torch.cat([torch.empty(0, dtype=torch.int64), *self.unknown])
-        return SparseRows(lengths.cumsum(0), col, val, self.num_features), unknown
+        """The rows, and unknown (docs,) int64; parts are let go as soon as they are joined."""
+        col = torch.cat(self.cols)
+        self.cols.clear()
+        val = torch.cat(self.vals)
+        self.vals.clear()
+        rows = SparseRows(torch.cat(self.lengths).cumsum(0), col, val, self.num_features)
+        return rows, torch.cat(self.unknown)
