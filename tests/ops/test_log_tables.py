@@ -81,11 +81,15 @@ def test_sums_of_nothing() -> None:
 
 def test_occurring_features(device: torch.device) -> None:
     counts = drawn(4, 20000, 3, 1, 2)[0].permute(1, 0, 2)
+    counts[:5] = torch.tensor([-0.0, 0.0])
+    counts[5:9] = torch.tensor([-0.0, 5e-324], dtype=torch.float64)
     expected = (counts > 0).any(-1)
+    assert not expected[:5].any()
+    assert expected[5:9].all()
     assert 0 < int(expected.sum()) < expected.numel()
     assert torch.equal(occurring(counts.to(device)).cpu(), expected)
     assert torch.equal(reference.occurring(counts), expected)
-    assert occurring(torch.zeros((0, 2, 3))).shape == (0, 2)
+    assert occurring(torch.zeros((0, 2, 3), dtype=torch.float64)).shape == (0, 2)
 
 
 def test_every_cell_is_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,6 @@ def feature_sums(table: Tensor) -> Tensor:
 
 
 def occurring(table: Tensor) -> Tensor:
-    """(V, F) bool: features of a table (V, F, K) with any positive entry."""
+    """(V, F) bool: features with any non-zero entry in a table (V, F, K) of float64, contiguous."""
     found: Tensor = _kernel(table).occurring(table)
     return found

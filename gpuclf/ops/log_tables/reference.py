@@ -28,4 +28,4 @@ def feature_sums(table: Tensor) -> Tensor:
 
 def occurring(table: Tensor) -> Tensor:
     """See the package."""
-    return (table > 0).any(dim=-1)
+    return (table != 0).any(dim=-1)
