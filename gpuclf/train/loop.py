@@ -93,10 +93,10 @@ class BatchLoop:
             with self._watch.timed("train"):
                 self._state = self._learner.step(self._problem, self._state)
                 self.step += 1
+                seconds = time.perf_counter() - began
+                self.seconds += seconds
                 positions, figures = self._alive, self._learner.progress(self._problem, self._state)
                 self._settle(figures)
-            seconds = time.perf_counter() - began
-            self.seconds += seconds
             after_step(StepReport(self.step, positions, figures, self._latest, self._alive.numel(), seconds), self)
         assert self._kept is not None
         return BatchOutcome(self._kept, self._kept_others, self._status, self._steps, self._figures)
@@ -190,7 +190,7 @@ class BatchLoop:
         return self._alive.numel()
 
     def checkpoint(self) -> Checkpoint:
-        """All that `resume` needs to go on to the same bits."""
+        """All that `resume` needs to go on to the same bits. Save it before the next step, which may reuse the state."""
         assert self._alive.numel(), "a finished batch is kept as its outcome"
         tensors, values = _prefixed("state", self._state)
         kept: dict[str, Predictor] = {"kept": self._kept} if self._kept is not None else {}
@@ -200,17 +200,17 @@ class BatchLoop:
             tensors |= more_tensors
             values |= more_values
         tensors |= {
-            "loop.alive": self._alive,
-            "loop.best": self._patience.best,
-            "loop.best_step": self._patience.best_step,
-            "loop.waited": self._patience.waited,
+            "loop.alive": self._alive.clone(),
+            "loop.best": self._patience.best.clone(),
+            "loop.best_step": self._patience.best_step.clone(),
+            "loop.waited": self._patience.waited.clone(),
         }
-        tensors |= {f"figures.{name}": value for name, value in self._figures.items()}
+        tensors |= {f"figures.{name}": value.clone() for name, value in self._figures.items()}
         values["loop"] = {
             "step": self.step,
             "seconds": self.seconds,
-            "status": self._status,
-            "steps": self._steps,
+            "status": list(self._status),
+            "steps": list(self._steps),
             "kept": sorted(kept),
         }
         return Checkpoint(tensors, values)
