@@ -164,7 +164,7 @@ def _predict(arguments: argparse.Namespace, stop: Any) -> int:
     model = _opened(arguments)
     if arguments.proba and not model.options.probabilities:
         raise UserFault(
-            f"{model.options.type} gives scores, not probabilities",  # type: ignore[attr-defined]
+            f"{model.options.type} gives scores, not probabilities",
             remedy="leave --proba out; --format jsonl prints the scores",
         )
     as_json = arguments.format == "jsonl"

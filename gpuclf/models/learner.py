@@ -6,7 +6,7 @@ graph, an L-BFGS iteration. `gpuclf.train` owns everything around it: stopping, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -105,7 +105,7 @@ class Learner(Protocol):
         """The predictor as of now (averaged where averaging is on). Must not share memory with the state."""
         ...
 
-    def alternatives(self, problem: Problem, state: Any) -> dict[str, Predictor]:
+    def alternatives(self, problem: Problem, state: Any) -> Mapping[str, Predictor]:
         """Other predictors worth a test figure, by name: {"final": …} beside an averaged result."""
         ...
 

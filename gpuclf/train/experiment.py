@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
@@ -185,7 +186,7 @@ def _note_unknown(context: RunContext, file: Path, test: Predictions, num_known:
 
 def _held_out_predictions(corpus: Corpus, grid: GridResult) -> Predictions:
     ids, gold, scores = out_of_fold(corpus, grid.harvest)
-    nothing = scores.new_zeros(len(ids), dtype=bool)
+    nothing = torch.zeros(len(ids), dtype=torch.bool)
     return Predictions(ids, corpus.classes + corpus.extra_classes, gold, scores, ~nothing, nothing)
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gpuclf.features.rows import Views, sparse_to
+from gpuclf.features.options import FeatureOptions
+from gpuclf.features.rows import SparseRows, Views, sparse_to
 from gpuclf.features.views import fit_views
 from gpuclf.models.learner import LearnerOptions, Problem
 from gpuclf.models.train_options import TrainOptions
@@ -26,7 +27,7 @@ class Prepared:
 
     corpus: Corpus
     split: Split
-    rows: object
+    rows: SparseRows
     labels: Tensor
     keys: Tensor
     views: Views
@@ -36,7 +37,7 @@ class Prepared:
         replicas = as_replicas(batch.replicas, model.per_replica, device)
         view = torch.tensor([place[replica.view] for replica in batch.replicas], device=device)
         return Problem(
-            rows=self.rows,  # type: ignore[arg-type]
+            rows=self.rows,
             labels=self.labels,
             keys=self.keys,
             num_classes=len(self.corpus.classes),
@@ -49,7 +50,7 @@ class Prepared:
         return not bool(self.split.train.all())
 
 
-def prepare(corpus: Corpus, split: Split, features: object, device: torch.device, watch: Stopwatch) -> Prepared:
+def prepare(corpus: Corpus, split: Split, features: FeatureOptions, device: torch.device, watch: Stopwatch) -> Prepared:
     """Moves the rows to the device and learns every view's feature statistics from its training rows."""
     with watch.timed("features"):
         rows = sparse_to(corpus.rows, device)
