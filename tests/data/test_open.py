@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import tracemalloc
 
 import pytest
 import zstandard
@@ -208,3 +209,16 @@ def test_look_alike_labels_are_told_and_kept_apart(tmp_path):
     found = read(path, header=False, columns=["label", "text"])
     assert len(found.report.per_class) == 4
     assert len([note for note in found.report.notes if "look alike" in note]) == 2
+
+
+def test_memory_is_bounded_by_a_chunk_not_by_the_file(tmp_path):
+    line = b"a\t" + b"word " * 200 + b"\n"
+    path = write(tmp_path / "big.tsv.gz", gzip.compress(line * 40_000, 1))  # 40 MB of text
+    options = DataOptions(train=path, header=False, columns=["label", "text"])
+    list(open_reader(path, options.model_copy(update={"limit": 1})).chunks())  # imports
+    tracemalloc.start()
+    docs = sum(len(chunk) for chunk in open_reader(path, options, chunk_docs=512).chunks())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert docs == 40_000
+    assert peak < 28 << 20
