@@ -1,7 +1,7 @@
 """Records of tensors with a replica axis: choose replicas, put replicas back, flatten for a file.
 
-A state or predictor is a frozen dataclass of tensors, plain numbers, and nested such records. A tensor field that has one
-entry a replica is declared with `replica_field(axis)`; the functions here then work for every learner, and nothing
+A state or predictor is a frozen dataclass of tensors, plain numbers, and nested such records. A tensor field that has
+one entry a replica is declared with `replica_field(axis)`; the functions here then work for every learner, and nothing
 else needs to know a learner's fields.
 """
 

@@ -1,4 +1,4 @@
-"""A run folder while a process works on it, and when the work is done: predictions, TensorBoard, tables, metrics.json."""
+"""A run folder while a process works on it, and at the end: predictions, TensorBoard, tables, metrics.json."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def finish(
     result: ExperimentResult,
     observer: RunObserver | WorkerObserver,
 ) -> None:
-    """Writes what a finished run leaves, prints its tables, and last of all writes metrics.json, the mark of the end."""
+    """Writes what a finished run leaves, prints its tables, and writes metrics.json, the mark of the end, last."""
     assert isinstance(observer, RunObserver)
     for path, predictions in ((folder.predictions, result.test), (folder.path / OUT_OF_FOLD, result.out_of_fold)):
         if predictions is not None:

@@ -80,4 +80,3 @@ def _numbered(folder: Path) -> list[tuple[int, Path]]:
         return []
     found = [(match, path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
     return sorted((int(match[1]), path) for match, path in found)
-

@@ -87,9 +87,7 @@ def read_corpus(
     return corpus if validation_file is None else _with_validation(corpus, data, validation_file, observer, watch)
 
 
-def _with_validation(
-    corpus: Corpus, data: DataOptions, file: Path, observer: Observer, watch: Stopwatch
-) -> Corpus:
+def _with_validation(corpus: Corpus, data: DataOptions, file: Path, observer: Observer, watch: Stopwatch) -> Corpus:
     reader = open_reader(file, data, index_base=corpus.index_base)
     with watch.timed("features"):
         held_out = corpus.encoder.encode(documents(reader, "validation", observer, watch))

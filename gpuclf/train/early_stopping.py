@@ -26,9 +26,7 @@ class Patience:
         zeros = torch.zeros(replicas, dtype=torch.int64)
         return cls(torch.full((replicas,), -torch.inf, dtype=torch.float64), zeros.clone(), zeros.clone())
 
-    def observe(
-        self, options: EarlyStopping, positions: Tensor, metric: Tensor, step: int
-    ) -> tuple[Tensor, Tensor]:
+    def observe(self, options: EarlyStopping, positions: Tensor, metric: Tensor, step: int) -> tuple[Tensor, Tensor]:
         """Takes in the metric (A,) of the replicas at `positions` (A,); gives (improved, exhausted), both (A,) bool.
 
         NaN never improves. An improvement is more than `min_delta` above the best.

@@ -188,5 +188,3 @@ def _held_out_predictions(corpus: Corpus, grid: GridResult) -> Predictions:
     ids, gold, scores = out_of_fold(corpus, grid.harvest)
     nothing = torch.zeros(len(ids), dtype=torch.bool)
     return Predictions(ids, corpus.classes + corpus.extra_classes, gold, scores, ~nothing, nothing)
-
-

@@ -43,9 +43,7 @@ class Harvest:
         return tensors, {"predictors": about}
 
     @classmethod
-    def unpack(
-        cls, prefix: str, tensors: dict[str, Tensor], about: dict[str, Any], device: torch.device
-    ) -> Harvest:
+    def unpack(cls, prefix: str, tensors: dict[str, Tensor], about: dict[str, Any], device: torch.device) -> Harvest:
         predictors = []
         for place, record in enumerate(about["predictors"]):
             start = f"{prefix}.{place}."

@@ -137,8 +137,7 @@ class BatchLoop:
         with self._watch.timed("evaluate"):
             measured = self._held_out.metrics(predictor, self._problem.replicas)
         self._latest = {
-            name: value.cpu().to(torch.float64).masked_fill(diverged, torch.nan)
-            for name, value in measured.items()
+            name: value.cpu().to(torch.float64).masked_fill(diverged, torch.nan) for name, value in measured.items()
         }
         stopping = self._options.early_stopping
         if stopping is None:
@@ -190,7 +189,7 @@ class BatchLoop:
         return self._alive.numel()
 
     def checkpoint(self) -> Checkpoint:
-        """All that `resume` needs to go on to the same bits. Save it before the next step, which may reuse the state."""
+        """All that `resume` needs to go on to the same bits; save it before the next step, which may reuse the state."""
         assert self._alive.numel(), "a finished batch is kept as its outcome"
         tensors, values = _prefixed("state", self._state)
         kept: dict[str, Predictor] = {"kept": self._kept} if self._kept is not None else {}
@@ -232,9 +231,7 @@ class BatchLoop:
             saved.tensors["loop.best"], saved.tensors["loop.best_step"], saved.tensors["loop.waited"]
         )
         self._figures = {
-            name.removeprefix("figures."): value
-            for name, value in saved.tensors.items()
-            if name.startswith("figures.")
+            name.removeprefix("figures."): value for name, value in saved.tensors.items() if name.startswith("figures.")
         }
         self._status, self._steps = list(about["status"]), list(about["steps"])
         self.step, self.seconds = about["step"], about["seconds"]

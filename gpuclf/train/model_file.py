@@ -89,9 +89,7 @@ def load_model(folder: Path, device: torch.device) -> Model:
     try:
         options = LEARNERS[about["model"]["type"]].model_validate(about["model"], strict=False)
         fields = {
-            name.removeprefix("predictor."): tensor
-            for name, tensor in numbers.items()
-            if name.startswith("predictor.")
+            name.removeprefix("predictor."): tensor for name, tensor in numbers.items() if name.startswith("predictor.")
         }
         features = _FEATURES.validate_python(about["features"], strict=False)
         return Model(
@@ -111,9 +109,7 @@ def load_model(folder: Path, device: torch.device) -> Model:
 
 def _read_about(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise UserFault(
-            "there is no trained model here", file=path.parent, remedy="give the folder of a finished run"
-        )
+        raise UserFault("there is no trained model here", file=path.parent, remedy="give the folder of a finished run")
     try:
         about = json.loads(path.read_bytes())
     except ValueError as error:

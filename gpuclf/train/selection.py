@@ -78,9 +78,7 @@ def choose_cell(cells: Sequence[CellRecord], metric: str, simplest: dict[str, in
         return None
 
     def rank(cell: CellRecord) -> tuple[float, list[float], int]:
-        directions = [
-            -simplest[key] * float(value) for key, value in sorted(cell.options.items()) if key in simplest
-        ]
+        directions = [-simplest[key] * float(value) for key, value in sorted(cell.options.items()) if key in simplest]
         return -cell.mean.get(metric, 0.0), directions, cell.index
 
     return min(candidates, key=rank)

@@ -18,7 +18,15 @@ from gpuclf.train.checkpoint import Checkpoint, load_latest, save_checkpoint
 from gpuclf.train.loop import BatchLoop
 from gpuclf.train.predictor_pack import pack_predictor, unpack_predictor
 from gpuclf.train.training_batch import max_steps
-from tests.contract.small_problem import CLASSES, FEATURES, all_scores, dense_counts, option_values, problem, sparse_rows
+from tests.contract.small_problem import (
+    CLASSES,
+    FEATURES,
+    all_scores,
+    dense_counts,
+    option_values,
+    problem,
+    sparse_rows,
+)
 
 NAMES = [str(index) for index in range(CLASSES)]
 EPOCHS = TrainOptions(max_epochs=3)

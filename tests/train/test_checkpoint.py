@@ -60,7 +60,7 @@ def test_a_changed_byte_is_recognised_too(tmp_path: Path) -> None:
     assert found.values["step"] == 1
 
 
-def test_a_full_disk_leaves_the_old_checkpoint_and_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_one_and_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = write(tmp_path, 1)
 
     def full(descriptor: int) -> None:

@@ -74,9 +74,8 @@ def test_early_stopping_keeps_the_best_state_of_each_replica() -> None:
 
 def test_min_delta_asks_for_a_real_improvement() -> None:
     stopping = EarlyStopping(metric="accuracy", patience=1, min_delta=0.1)
-    outcome, _, _ = run(
-        ScriptedLearner(FLAT, [9]), TrainOptions(early_stopping=stopping), 6, ScriptedHeldOut([[0.5, 0.55, 0.9, 0, 0, 0]]), 1
-    )
+    held_out = ScriptedHeldOut([[0.5, 0.55, 0.9, 0, 0, 0]])
+    outcome, _, _ = run(ScriptedLearner(FLAT, [9]), TrainOptions(early_stopping=stopping), 6, held_out, 1)
     assert outcome.steps == [1]
 
 

@@ -60,7 +60,7 @@ def uniform(hashed: Tensor) -> Tensor:
 
 
 def visiting_order(seed: int, epoch: int, keys: Tensor) -> Tensor:
-    """Positions into `keys` (docs,) int64 in the order of one epoch: ascending hash(seed, epoch, key), ties by position.
+    """Positions into `keys` (docs,) int64 in the order of one epoch: by hash(seed, epoch, key), ties by position.
 
     A subset of the documents is visited in the same relative order as the whole.
     """
