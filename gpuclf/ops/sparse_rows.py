@@ -1,4 +1,4 @@
-"""What the numba kernels over sparse rows share: a row's values under a view, and its product with a block of weights."""
+"""What the numba kernels over sparse rows share: a row's values under a view, its product with weights."""
 
 from __future__ import annotations
 

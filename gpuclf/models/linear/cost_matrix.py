@@ -58,7 +58,7 @@ def _positions(cells: Sequence[str], class_names: Sequence[str], path: Path, lin
     for name in (cell.strip() for cell in cells):
         if name not in index:
             raise UserFault(
-                f"{name!r} is no class of the training data", path, line, _KEY, "use the labels as they stand in the data"
+                f"{name!r} is no class of the training data", path, line, _KEY, "use the labels of the data"
             )
         if name in found:
             raise UserFault(f"class {name!r} is named twice", path, line, _KEY)

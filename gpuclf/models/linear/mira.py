@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from gpuclf.data.paths import ConfigPath
-from gpuclf.data.paths import ConfigPath
 from gpuclf.models.learner import LearnerOptions
 from gpuclf.models.linear.cost_matrix import read_cost_matrix
 from gpuclf.models.linear.online import TRAIN_KEYS, OnlineLearner

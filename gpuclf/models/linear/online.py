@@ -96,7 +96,7 @@ class OnlineLearner:
         )
 
     def finished(self, problem: Problem, state: OnlineState) -> Tensor:
-        """An epoch without an update changes nothing for good; with `tol`, a small enough change of the result (2.3.2)."""
+        """An epoch without an update changes nothing for good; with `tol`, so does a small change (2.3.2)."""
         done = state.updates == 0
         if self.train.tol is not None:
             done = done | (state.change <= self.train.tol)

@@ -1,4 +1,4 @@
-"""The online epoch by blocks of rows: matrix products for everything but a short walk. Runs on any device; made for CUDA.
+"""The online epoch by blocks of rows: matrix products for everything but a short walk. Runs on any device.
 
 The exact algorithm, rearranged (see the walk for why nothing changes): take the next B rows of every stream; compact
 the block's distinct columns to a dense X (B, U); the base scores S = X W[columns] and the Gram matrix X Xᵀ are matrix
@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from gpuclf.ops.online_epoch.decision import Decision, decide
-from gpuclf.ops.online_epoch.records import Counts, Model, Rule, ScaledRows, Streams
+from gpuclf.ops.online_epoch.records import Counts, Model, Rule, ScaledRows, Streams, no_counts
 
 # (rule, C (G, R'), gamma (G, R'), scores (G, B, R', K), gram (G, B, B), label (G, B), valid (G, B))
 #   -> Decision of (G, B, R'); alpha is 0 where a row is not valid
@@ -37,7 +38,7 @@ def online_epoch_blocks(
     block: int = BLOCK,
 ) -> Counts:
     """`gpuclf.ops.online_epoch` by blocks; streams with equally many replicas go together."""
-    counts = Counts(*(torch.zeros_like(model.steps, dtype=dtype) for dtype in (torch.int64, torch.int64, torch.float64)))
+    counts = no_counts(model)
     sizes = streams.start[1:] - streams.start[:-1]
     with _full_precision():
         for size in sizes.unique().tolist():
@@ -128,7 +129,7 @@ class _Group:
         for begin in range(0, length, batch):
             end = min(begin + batch, length)
             cuts = [*range(begin, end, FROZEN_BLOCK), end]
-            parts = [self._block(a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
+            parts = [self._block(a, b) for a, b in pairwise(cuts)]
             decisions = [self._frozen(part) for part in parts]
             size = (self.order[:, begin:end] >= 0).sum(1).clamp(min=1)[:, None, None]
             for part, decision in zip(parts, decisions, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from math import gcd
 from typing import Any
 
@@ -10,11 +11,11 @@ import numpy as np
 import torch
 from numba import njit
 
-from gpuclf.ops.online_epoch.records import Counts, Model, Rule, ScaledRows, Streams
+from gpuclf.ops.online_epoch.records import Counts, Model, Rule, ScaledRows, Streams, no_counts
 from gpuclf.ops.sparse_rows import block_scores, flat_weights, row_values
 from gpuclf.ops.threads import run_on_threads
 
-_WIDEST = 1024  # weights of one feature that a task takes: a row's weights stay in the second-level cache for the update
+_WIDEST = 1024  # weights of a feature that a task takes: a row's weights stay in the L2 cache for the update
 _STEPS = {"perceptron": 0, "pa1": 1, "pa2": 2}
 
 
@@ -22,15 +23,11 @@ def online_epoch(
     rows: ScaledRows, streams: Streams, rule: Rule, model: Model, batch: int = 1, mean: bool = False
 ) -> Counts:
     """See `gpuclf.ops.online_epoch`."""
-    columns, replicas, classes = model.weights.shape
+    columns, _, classes = model.weights.shape
     docs = rows.labels.numel()
     flat, stride = flat_weights(model.weights)
     sums, sums_stride = (flat[:0], 0) if model.sums is None else flat_weights(model.sums)
-    counts = Counts(
-        torch.zeros(replicas, dtype=torch.int64),
-        torch.zeros(replicas, dtype=torch.int64),
-        torch.zeros(replicas, dtype=torch.float64),
-    )
+    counts = no_counts(model)
     mistakes, updates, loss = (part.numpy() for part in counts)
     col_scale = np.ones((1, columns), np.float32) if rows.col_scale is None else rows.col_scale.numpy()
     row_scale = np.ones((1, docs), np.float32) if rows.row_scale is None else rows.row_scale.numpy()
@@ -70,7 +67,7 @@ def _tasks(start: list[int], lengths: list[int], classes: int, threads: int) -> 
         widest = max(1, _WIDEST // classes)
         wanted = max(parts if rank >= len(by_size) - left_over else 1, -(-count // widest))
         cuts = [start[g] + count * i // wanted for i in range(wanted + 1)]
-        tasks += [(g, a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
+        tasks += [(g, a, b) for a, b in pairwise(cuts) if a < b]
     return sorted(tasks, key=lambda task: ((task[1] - task[2]) * lengths[task[0]], task))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import torch
 from torch import Tensor
 
 
@@ -83,3 +84,9 @@ class Counts(NamedTuple):
     mistakes: Tensor
     updates: Tensor
     loss: Tensor
+
+
+def no_counts(model: Model) -> Counts:
+    """Counts of nothing, for the replicas of `model`."""
+    nothing = torch.zeros_like(model.steps)
+    return Counts(nothing, nothing.clone(), nothing.to(torch.float64))

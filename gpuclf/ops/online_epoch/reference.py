@@ -1,4 +1,4 @@
-"""The online epoch in plain torch: one batch of rows at a time, all replicas of a stream at once. Runs on any device."""
+"""The online epoch in plain torch: one batch of rows at a time, all replicas of a stream at once; any device."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 from gpuclf.ops.online_epoch.decision import Decision, decide
-from gpuclf.ops.online_epoch.records import Counts, Model, Rule, ScaledRows, Streams
+from gpuclf.ops.online_epoch.records import Counts, Model, Rule, ScaledRows, Streams, no_counts
 
 
 def online_epoch(
     rows: ScaledRows, streams: Streams, rule: Rule, model: Model, batch: int = 1, mean: bool = False
 ) -> Counts:
     """See `gpuclf.ops.online_epoch`."""
-    counts = Counts(*(torch.zeros_like(model.steps, dtype=dtype) for dtype in (torch.int64, torch.int64, torch.float64)))
+    counts = no_counts(model)
     bounds = streams.start.tolist()
     for g, view in enumerate(streams.view.tolist()):
         replicas = slice(bounds[g], bounds[g + 1])

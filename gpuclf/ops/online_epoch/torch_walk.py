@@ -10,13 +10,11 @@ from gpuclf.ops.online_epoch.decision import Decision, decide
 from gpuclf.ops.online_epoch.records import Rule
 
 
-def walk(
-    rule: Rule, C: Tensor, gamma: Tensor, scores: Tensor, gram: Tensor, label: Tensor, valid: Tensor
-) -> Decision:
+def walk(rule: Rule, C: Tensor, gamma: Tensor, scores: Tensor, gram: Tensor, label: Tensor, valid: Tensor) -> Decision:
     """Decisions of the rows of a block, each made with the updates of the rows before it.
 
-    C, gamma (G, R'), scores (G, B, R', K) with the weights before the block, gram (G, B, B) = X Xᵀ, label, valid (G, B).
-    An update alpha · (e_y - e_rival) xᵀ at row a adds alpha · (e_y - e_rival) · x_a·x_b to the scores of row b: exactly
+    C, gamma (G, R'), scores (G, B, R', K) with the weights before the block, gram (G, B, B) = X Xᵀ, label and
+    valid (G, B). An update alpha · (e_y - e_rival) xᵀ at row a adds alpha · (e_y - e_rival) · x_a·x_b to the scores of row b: exactly
     what scoring row b with the new weights would give.
     """
     scores = scores.clone()

@@ -16,9 +16,7 @@ from gpuclf.ops.online_epoch.records import Rule
 _STEPS = {"perceptron": 0, "pa1": 1, "pa2": 2}
 
 
-def walk(
-    rule: Rule, C: Tensor, gamma: Tensor, scores: Tensor, gram: Tensor, label: Tensor, valid: Tensor
-) -> Decision:
+def walk(rule: Rule, C: Tensor, gamma: Tensor, scores: Tensor, gram: Tensor, label: Tensor, valid: Tensor) -> Decision:
     """See `torch_walk.walk`; K is padded to a power of two. A single class leaves nothing to walk for."""
     streams, size, replicas, classes = scores.shape
     if classes == 1 or not scores.numel():
@@ -78,6 +76,7 @@ def _walk_kernel(
         margin = tl.sum(tl.where(k == y, s, 0.0), axis=0) - tl.sum(tl.where(k == rival, s, 0.0), axis=0)
         square = tl.load(gram + at * size + b).to(tl.float64)
         wrong = prediction != y
+        real = tl.load(valid + at) != 0
 
         if STEP == 0:
             target = margin * 0.0
@@ -89,17 +88,14 @@ def _walk_kernel(
                 target = tl.load(cost + y * classes + rival)
             else:
                 target = margin * 0.0 + 1.0
-            denominator = 2.0 * square
+            denominator = tl.where(real, 2.0 * square, 1.0)  # a row that is only padding has no length
             if STEP == 2:
                 denominator += 0.5 / limit
             step = (target - margin) / denominator
             if STEP == 1:
                 step = tl.minimum(step, limit)
-            if ON_MARGIN:
-                step = tl.where(margin < target, step, 0.0)
-            else:
-                step = tl.where(wrong, step, 0.0)
-        real = tl.load(valid + at) != 0
+            wanted = margin < target if ON_MARGIN else wrong
+            step = tl.where(wanted, step, 0.0)
         step = tl.where(real, step, 0.0)
         alphas = tl.where(row == b, step, alphas)
         rivals = tl.where(row == b, rival, rivals)

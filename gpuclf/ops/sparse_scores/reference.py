@@ -17,7 +17,7 @@ def sparse_scores(
     row_scale: Tensor | None,
     weights: Tensor,
 ) -> Tensor:
-    """See `gpuclf.ops.sparse_scores`. Gathers the weight rows of a few documents at a time and sums them by document."""
+    """See `gpuclf.ops.sparse_scores`. Gathers the weights of a few documents at a time and sums them by document."""
     _, replicas, classes = weights.shape
     out = weights.new_empty((docs.numel(), replicas, classes))
     lengths = crow[docs + 1] - crow[docs]
