@@ -13,6 +13,7 @@ os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 import hypothesis
 import numpy as np
 import pytest
+import rich.style  # noqa: F401 (draws from `random` once, when it is first imported: here, not in a test)
 import torch
 
 ROOT = Path(__file__).resolve().parent.parent
