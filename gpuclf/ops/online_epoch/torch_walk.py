@@ -14,8 +14,8 @@ def walk(rule: Rule, C: Tensor, gamma: Tensor, scores: Tensor, gram: Tensor, lab
     """Decisions of the rows of a block, each made with the updates of the rows before it.
 
     C, gamma (G, R'), scores (G, B, R', K) with the weights before the block, gram (G, B, B) = X Xᵀ, label and
-    valid (G, B). An update alpha · (e_y - e_rival) xᵀ at row a adds alpha · (e_y - e_rival) · x_a·x_b to the scores of row b: exactly
-    what scoring row b with the new weights would give.
+    valid (G, B). An update alpha · (e_y - e_rival) xᵀ at row a adds alpha · (e_y - e_rival) · x_a·x_b to the scores of
+    row b: exactly what scoring row b with the new weights would give.
     """
     scores = scores.clone()
     made = []
