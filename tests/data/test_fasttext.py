@@ -92,3 +92,8 @@ def test_another_encoding(tmp_path):
     assert refusal(mixed).line == 2
     old = write(tmp_path / "old.txt", b"__label__neg don\x92t \x80 50\n__label__pos caf\xe9\n")
     assert read(old, encoding="cp1252").texts == ["don\u2019t \u20ac 50", "café"]
+
+
+def test_a_bad_line_in_a_chunk_that_repeats_filled(tmp_path):
+    path = write(tmp_path / "t.txt", "__label__a __label__b x\nbad\n__label__c y\nworse\n")
+    assert doubtful_lines(refusal(path, several_labels="repeat", chunk_docs=2)) == [2, 4]
