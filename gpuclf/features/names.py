@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gpuclf.ops.copy_spans import copy_spans
 from gpuclf.ops.sort_spans import sort_spans
 
 
@@ -75,22 +76,20 @@ class Names:
 
 def gather_spans(text: Tensor, starts: Tensor, ends: Tensor) -> Names:
     """The spans text[starts[i]:ends[i]] as names."""
-    lengths = ends - starts
-    ptr = lengths_to_ptr(lengths)
-    shift = torch.repeat_interleave(starts - ptr[:-1], lengths)
-    return Names(text[torch.arange(int(ptr[-1])) + shift], ptr)
+    ptr = lengths_to_ptr(ends - starts)
+    data = torch.empty(int(ptr[-1]), dtype=torch.uint8)
+    copy_spans(text, starts, ends, data, ptr[:-1])
+    return Names(data, ptr)
 
 
 def interleave(parts: Sequence[Names]) -> Names:
     """Name i is the i-th names of all parts, one after the other without a gap."""
     lengths = torch.stack([part.ptr.diff() for part in parts], dim=1)
-    starts = lengths_to_ptr(lengths.flatten())
-    data = torch.empty(int(starts[-1]), dtype=torch.uint8)
+    places = lengths_to_ptr(lengths.flatten())
+    data = torch.empty(int(places[-1]), dtype=torch.uint8)
     for column, part in enumerate(parts):
-        begin = starts[:-1].view(-1, len(parts))[:, column]
-        shift = torch.repeat_interleave(begin - part.ptr[:-1], lengths[:, column])
-        data[torch.arange(part.data.numel()) + shift] = part.data
-    return Names(data, starts[:: len(parts)].clone())
+        copy_spans(part.data, part.ptr[:-1], part.ptr[1:], data, places[column :: len(parts)][: len(part)])
+    return Names(data, places[:: len(parts)].clone())
 
 
 def repeated(text: str, count: int) -> Names:

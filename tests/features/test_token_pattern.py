@@ -8,7 +8,7 @@ import unicodedata
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuclf.features.token_pattern import DEFAULT_TOKEN_PATTERN, compile_pattern, find_tokens, mark_ranges
@@ -56,6 +56,7 @@ def test_marks_are_all_of_unicode() -> None:
 def test_class_tables_agree_with_python_on_every_code_point() -> None:
     words, spaces = class_table(r"\w", r"\w"), class_table(r"\S", r"\S")
     default = class_table(CLASS_PATTERNS[DEFAULT_TOKEN_PATTERN].begins, CLASS_PATTERNS[DEFAULT_TOKEN_PATTERN].continues)
+    words, spaces, default = words.tolist(), spaces.tolist(), default.tolist()
     for code in range(sys.maxunicode + 1):
         char = chr(code)
         is_word = char.isalnum() or char == "_"
@@ -66,6 +67,7 @@ def test_class_tables_agree_with_python_on_every_code_point() -> None:
 
 
 @pytest.mark.parametrize("pattern", CLASS_PATTERNS)
+@settings(max_examples=50)
 @given(texts=st.lists(TEXT, max_size=4))
 def test_fast_path_equals_re(pattern: str, texts: list[str]) -> None:
     tokens = tokenize(texts, pattern)

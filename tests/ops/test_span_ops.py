@@ -11,9 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from gpuclf.ops import char_spans, find_spans, intern_spans, ngrams, row_counts, sort_spans, span_hash, word_spans
+from gpuclf.ops import (
+    char_spans,
+    copy_spans,
+    find_spans,
+    intern_spans,
+    ngrams,
+    row_counts,
+    sort_spans,
+    span_hash,
+    word_spans,
+)
 from gpuclf.ops.char_spans import cpu as char_cpu
 from gpuclf.ops.char_spans import reference as char_reference
+from gpuclf.ops.copy_spans import cpu as copy_cpu
+from gpuclf.ops.copy_spans import reference as copy_reference
 from gpuclf.ops.find_spans import cpu as find_cpu
 from gpuclf.ops.find_spans import reference as find_reference
 from gpuclf.ops.intern_spans import cpu as intern_cpu
@@ -108,7 +120,7 @@ def test_interning_numbers_strings_by_first_appearance(words: list[str]) -> None
         assert first.tolist() == [words.index(word) for word in first_seen]
 
 
-@pytest.mark.parametrize("count", [0, 1, 255, 257, 20000])
+@pytest.mark.parametrize("count", [0, 1, 255, 257, 9000])
 def test_interning_kernel_grows_and_equals_reference(count: int) -> None:
     data, ptr = packed(many(count))
     for kernel, reference in zip(
@@ -230,3 +242,16 @@ def test_row_counts_many_columns_for_one_id() -> None:
     assert crow.tolist() == [0, 5000, 10000]
     assert torch.equal(col, torch.arange(5000).repeat(2))
     assert count.tolist() == [2] * 5000 + [1] * 5000
+
+
+@pytest.mark.parametrize("count", [0, 1, 255, 257, 1000])
+def test_copying_spans(count: int) -> None:
+    words = many(count)
+    data, ptr = packed(words)
+    backwards = torch.arange(count - 1, -1, -1)
+    lengths = ptr.diff()[backwards]
+    for module in (copy_spans, copy_cpu, copy_reference):
+        target = torch.full((data.numel() + 1,), 255, dtype=torch.uint8)
+        places = lengths.cumsum(0) - lengths
+        module.copy_spans(data, ptr[:-1][backwards], ptr[1:][backwards], target, places)
+        assert bytes(target.tolist()) == "".join(reversed(words)).encode() + b"\xff"

@@ -86,9 +86,12 @@ def _intern(text: Any, starts: Any, ends: Any, ids: Any) -> Any:
         while slots[slot, 1] != 0:
             if slots[slot, 0] == h and slots[slot, 1] & np.uint64(15) == size:
                 candidate = np.int64(slots[slot, 1] >> np.uint64(4)) - 1
-                f = first[candidate]
-                if size < _LONG or same_bytes(text, start, end, text, starts[f], ends[f]):
-                    found = candidate
+                found = candidate
+                if size == _LONG:
+                    f = first[candidate]
+                    if not same_bytes(text, start, end, text, starts[f], ends[f]):
+                        found = -1
+                if found >= 0:
                     break
             slot = (slot + np.uint64(1)) & mask
         if found < 0:
@@ -98,7 +101,7 @@ def _intern(text: Any, starts: Any, ends: Any, ids: Any) -> Any:
             first[count] = i
             count += 1
             if count == first.size:
-                room *= 4
+                room *= 2
                 mask = np.uint64(room - 1)
                 slots = _grown(slots, room)
                 first = np.append(first, np.empty(room // 2 - count, dtype=np.int64))
