@@ -1,0 +1,2 @@
+1 |t late:2 cash
+-1 |t day friend
