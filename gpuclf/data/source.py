@@ -105,14 +105,8 @@ class Source:
                     raise self._damaged("gzip", "it ends too early")
 
     def _unzstd(self, block: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
-        try:
-            import zstandard
-        except ModuleNotFoundError:
-            raise UserFault(
-                "this file is compressed with zstd, and the package zstandard is not installed",
-                file=as_written(self.path),
-                remedy="pip install zstandard",
-            ) from None
+        import zstandard
+
         frame: Any = zstandard.ZstdDecompressor().decompressobj()
         while True:
             try:
