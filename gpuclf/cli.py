@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,22 +16,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code: 0 done, 2 a user's fault, 130/143 stopped by a signal."""
     options = _parser().parse_args(arguments)
     from gpuclf.faults import UserFault
+    from gpuclf.train import distribution
     from gpuclf.train.signals import Interrupted, stop_on_signals
 
     with stop_on_signals() as stop:
         try:
+            distribution.join_group()
             return int(options.run(options, stop))
         except UserFault as fault:
-            from gpuclf.report.console import print_fault
+            if distribution.first_to_fail():
+                from gpuclf.report.console import print_fault
 
-            print_fault(fault)
+                print_fault(fault)
+                distribution.failure_told()
+            return USER_FAULT
+        except distribution.PeerFailed:
+            distribution.wait_until_told()
             return USER_FAULT
         except Interrupted as interrupted:
-            print(f"gpuclf: {interrupted}", file=sys.stderr)
+            if distribution.rank() == 0:
+                print(f"gpuclf: {interrupted}", file=sys.stderr)
             return interrupted.exit_code
+        except KeyboardInterrupt:
+            print("gpuclf: stopped at once by a second SIGINT", file=sys.stderr)
+            return 128 + signal.SIGINT
         except BrokenPipeError:
             sys.stderr.close()
             return 1
+        finally:
+            distribution.leave_group()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -88,7 +102,7 @@ def _train(arguments: argparse.Namespace, stop: Any) -> int:
 
     from gpuclf.config import load
     from gpuclf.report.run_folder import RunFolder, default_path
-    from gpuclf.train.distribution import gathered, rank
+    from gpuclf.train.distribution import everyones, rank
 
     loaded = load(arguments.config, arguments.overrides)
     options = loaded.options
@@ -97,7 +111,7 @@ def _train(arguments: argparse.Namespace, stop: Any) -> int:
         folder = RunFolder.create(path)
         folder.write_overrides(arguments.overrides)
         folder.write_config(loaded.resolved_yaml())
-    return _run(loaded, RunFolder.open(gathered(path)[0]), stop, resumes=False)
+    return _run(loaded, RunFolder.open(everyones(path)[0]), stop, resumes=False)
 
 
 def _resume(arguments: argparse.Namespace, stop: Any) -> int:
@@ -114,6 +128,7 @@ def _resume(arguments: argparse.Namespace, stop: Any) -> int:
 def _run(loaded: Any, folder: Any, stop: Any, resumes: bool) -> int:
     from gpuclf.faults import UserFault
     from gpuclf.report.finished_run import finish, working_on
+    from gpuclf.train.distribution import rank
     from gpuclf.train.experiment import run_experiment
 
     try:
@@ -122,7 +137,7 @@ def _run(loaded: Any, folder: Any, stop: Any, resumes: bool) -> int:
             if result is not None:  # else the first process has it
                 finish(folder, loaded.options, loaded.resolved_yaml(), result, observer)
     except UserFault as fault:
-        if not resumes:
+        if not resumes and rank() == 0:
             folder.discard()
         raise loaded.locate(fault) from fault
     return 0

@@ -14,7 +14,7 @@ from gpuclf.report.run_folder import RunFolder
 from gpuclf.report.run_lock import locked
 from gpuclf.report.run_observer import RunObserver, WorkerObserver
 from gpuclf.train.devices import choose_device
-from gpuclf.train.distribution import rank
+from gpuclf.train.distribution import meet, rank
 from gpuclf.train.experiment import ExperimentResult
 from gpuclf.train.labelled_file import Predictions
 from gpuclf.train.model_file import Model
@@ -28,6 +28,7 @@ HEADLINE = ("accuracy", "macro_f1")  # what the grid's table shows; metrics.json
 def working_on(folder: RunFolder, options: ExperimentOptions) -> Iterator[RunObserver | WorkerObserver]:
     """The observer of this process; the first process holds the folder's lock meanwhile."""
     if rank() != 0:
+        meet()  # nothing of the folder is touched before it is locked
         worker = WorkerObserver(folder, rank())
         try:
             yield worker
@@ -35,8 +36,10 @@ def working_on(folder: RunFolder, options: ExperimentOptions) -> Iterator[RunObs
             worker.close()
         return
     device = choose_device(options.device)
-    with locked(folder), RunObserver(folder, grid_plan(options), device, options.run.tensorboard) as observer:
-        yield observer
+    with locked(folder):
+        meet()
+        with RunObserver(folder, grid_plan(options), device, options.run.tensorboard) as observer:
+            yield observer
 
 
 def finish(
@@ -53,7 +56,7 @@ def finish(
             _write(path, predictions, result.models[0].model)
     observer.final(final_figures(options, config_text, result))
     _print(options, result)
-    for log in folder.path.glob("metrics.process-*.jsonl"):
+    for log in folder.worker_logs():
         log.unlink()  # their rows are in metrics.jsonl
     folder.write_metrics(result.metrics)
     print(f"run folder: {folder.path}")

@@ -48,6 +48,13 @@ class MetricsLog:
         os.fsync(self._file.fileno())
         return self.position()
 
+    def holds(self, position: int) -> bool:
+        """Whether the rows before `position`, which an earlier `position()` or `sync()` gave, are all still there."""
+        if position > self.position():
+            return False
+        self._file.seek(max(position - 1, 0))
+        return position == 0 or self._file.read(1) == b"\n"
+
     def truncate(self, position: int) -> None:
         """Forgets everything after `position`, which an earlier `position()` or `sync()` gave."""
         size = self.position()

@@ -61,9 +61,10 @@ class RunFolder:
 
         Removes only files that belong to the beginning of a run, and leaves the folder when anything else is in it.
         """
-        if self.metrics_log.exists() and self.metrics_log.stat().st_size:
+        if any(log.stat().st_size for log in (self.metrics_log, *self.worker_logs()) if log.exists()):
             return
-        for file in (self.config, self.overrides, self.env, self.metrics_log, *self.path.glob("events.out.tfevents.*")):
+        logs = (self.metrics_log, *self.worker_logs(), *self.path.glob("events.out.tfevents.*"))
+        for file in (self.config, self.overrides, self.env, *logs):
             file.unlink(missing_ok=True)
         if not any(self.path.iterdir()):
             self.path.rmdir()
@@ -83,6 +84,14 @@ class RunFolder:
     @property
     def metrics_log(self) -> Path:
         return self.path / "metrics.jsonl"
+
+    def worker_log(self, number: int) -> Path:
+        """The rows of a further process, until the first one takes them into metrics.jsonl."""
+        return self.path / f"metrics.process-{number}.jsonl"
+
+    def worker_logs(self) -> list[Path]:
+        """All of those that are there."""
+        return sorted(self.path.glob("metrics.process-*.jsonl"))
 
     @property
     def metrics(self) -> Path:

@@ -34,6 +34,9 @@ class RunObserver:
         self._board: Any = None
         self._progress: tuple[tuple[str, int], Progress] | None = None
 
+    def holds(self, position: int) -> bool:
+        return self._log.holds(position)
+
     def resumed(self, position: int) -> None:
         self._log.truncate(position)
         if self._tensorboard:
@@ -121,8 +124,11 @@ class WorkerObserver(SilentObserver):
     """A further process of a run: keeps its rows in a log of its own until the first process takes them."""
 
     def __init__(self, folder: RunFolder, number: int):
-        self._path = folder.path / f"metrics.process-{number}.jsonl"
-        self._log = MetricsLog(self._path)
+        self._path = folder.worker_log(number)
+        self._opened: MetricsLog | None = None
+
+    def holds(self, position: int) -> bool:
+        return self._log.holds(position)
 
     def resumed(self, position: int) -> None:
         self._log.truncate(position)
@@ -136,8 +142,16 @@ class WorkerObserver(SilentObserver):
         return self._log.sync()
 
     def close(self) -> None:
-        self._log.close()
+        if self._opened is not None:
+            self._opened.close()
 
     def rows_apart(self) -> list[dict[str, Any]]:
         self._log.sync()
         return list(read_rows(self._path))
+
+    @property
+    def _log(self) -> MetricsLog:
+        """Made when it is needed: a run whose data are refused leaves nothing behind."""
+        if self._opened is None:
+            self._opened = MetricsLog(self._path)
+        return self._opened

@@ -48,14 +48,22 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
     return path
 
 
-def load_latest(folder: Path, note: Callable[[str], None]) -> Checkpoint | None:
-    """The newest whole checkpoint, or None where there is none; `note` hears of every torn one passed over."""
+def load_latest(
+    folder: Path, note: Callable[[str], None], fits: Callable[[Checkpoint], bool] = lambda _: True
+) -> Checkpoint | None:
+    """The newest whole checkpoint, or None where there is none; `note` hears of every torn one passed over.
+
+    `fits` says whether the run's log still has the rows that a checkpoint counts on.
+    """
     for _, path in reversed(_numbered(folder)):
         content = path.read_bytes()
         if f"{zlib.crc32(content):08x}" != _NAME.fullmatch(path.name)[2]:  # type: ignore[index]
             note(f"checkpoint {path} is torn (its content does not match its checksum); using the one before it")
             continue
-        return _read(path)
+        checkpoint = _read(path)
+        if fits(checkpoint):
+            return checkpoint
+        note(f"checkpoint {path} counts on rows that metrics.jsonl has lost; using the one before it")
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuclf.faults import UserFault
 from gpuclf.train.corpus import Corpus, read_corpus
 from gpuclf.train.observer import Observer
 from gpuclf.train.options import ExperimentOptions
@@ -9,10 +10,14 @@ from gpuclf.train.stopwatch import Stopwatch
 
 
 class CorpusSource:
-    """Gives the corpus of an experiment; keeps the last one, since cells of one kind follow each other."""
+    """Gives the corpus of an experiment; keeps the last one, since cells of one kind follow each other.
 
-    def __init__(self, observer: Observer, watch: Stopwatch):
-        self._observer, self._watch = observer, watch
+    `sha256`, by role, of the files that the run began with: they are read again for other features, and by a resumed
+    run, and must not have changed meanwhile. None until something is read.
+    """
+
+    def __init__(self, observer: Observer, watch: Stopwatch, sha256: dict[str, str] | None = None):
+        self._observer, self._watch, self.sha256 = observer, watch, sha256
         self._key: str | None = None
         self._corpus: Corpus | None = None
 
@@ -23,4 +28,17 @@ class CorpusSource:
             file = options.validation.file if options.validation is not None else None
             self._corpus = read_corpus(options.data, options.features, file, self._observer, self._watch)
             self._key = key
+            self._check(self._corpus, options)
         return self._corpus
+
+    def _check(self, corpus: Corpus, options: ExperimentOptions) -> None:
+        if self.sha256 is None:
+            self.sha256 = corpus.sha256
+        changed = [role for role in corpus.sha256 if corpus.sha256[role] != self.sha256.get(role)]
+        if changed:
+            validation = options.validation.file if options.validation is not None else None
+            raise UserFault(
+                "the data has changed since this run began (its sha256 is another)",
+                file=options.data.train if "train" in changed else validation,
+                remedy="restore the file, or train in a new folder",
+            )

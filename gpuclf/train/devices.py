@@ -7,7 +7,7 @@ import os
 import torch
 
 from gpuclf.faults import UserFault
-from gpuclf.train.distribution import local_rank, world
+from gpuclf.train.distribution import local_rank, local_world, world
 
 
 def choose_device(name: str) -> torch.device:
@@ -35,12 +35,12 @@ def prepare_process(threads: int | None) -> None:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Memory that one batch may take by default: half of what is free on the device."""
+    """Memory that one batch may take by default: half of what is free on the device, a share of it for each process."""
     if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0]) // 2
+        return int(torch.cuda.mem_get_info(device)[0]) // (2 * -(-local_world() // torch.cuda.device_count()))
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             available = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-        return available * 1024 // 2
+        return available * 1024 // (2 * local_world())
     except (OSError, StopIteration):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (4 * local_world())

@@ -1,16 +1,34 @@
-"""Several processes started by torchrun: who does what, and how their results come together. One process: no work."""
+"""Several processes started by torchrun: who does what, and how their results come together. One process: no work.
+
+Processes meet before they talk: a collective cannot be left once it waits, while a meeting ends with a signal, or when
+another process has failed.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
-import torch.distributed as dist
+_SHORTEST_NAP, _LONGEST_NAP = 0.005, 0.25  # seconds between two looks at who has come
+_PATIENCE = 10.0  # seconds until the message of the process that failed first must have been printed
+_FAILED, _TOLD = "gpuclf/failed", "gpuclf/told"
+_store: Any = None  # of the process group: one a process, as the group itself
+_meetings = 0
+
+
+class PeerFailed(Exception):
+    """Another process of this run has failed, and says why."""
 
 
 def world() -> int:
     """Number of processes."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def local_world() -> int:
+    """Number of processes on this machine."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 
 
 def rank() -> int:
@@ -23,10 +41,26 @@ def local_rank() -> int:
     return int(os.environ.get("LOCAL_RANK", "0"))
 
 
-def start() -> None:
+def join_group() -> None:
     """Joins the process group, over gloo: only small records travel. Nothing to do for a single process."""
-    if world() > 1 and not dist.is_initialized():
-        dist.init_process_group("gloo")
+    global _store
+    if world() == 1 or _store is not None:
+        return
+    import torch.distributed as dist
+    from torch.distributed.rendezvous import rendezvous
+
+    _store, number, size = next(rendezvous("env://"))
+    dist.init_process_group("gloo", store=_store, rank=number, world_size=size)
+
+
+def leave_group() -> None:
+    """Takes the process group down in good order, if there is one."""
+    global _store
+    if _store is not None:
+        import torch.distributed as dist
+
+        dist.destroy_process_group()
+        _store = None
 
 
 def share_of(count: int) -> slice:
@@ -34,11 +68,68 @@ def share_of(count: int) -> slice:
     return slice(count * rank() // world(), count * (rank() + 1) // world())
 
 
-def gathered(item: Any) -> list[Any]:
-    """The items of all processes, by rank."""
+def meet() -> None:
+    """Waits until every process has come here. Raises PeerFailed when one of them never will."""
+    global _meetings
+    if world() == 1:
+        return
+    join_group()
+    _meetings += 1
+    _store.set(f"gpuclf/meeting {_meetings}/{rank()}", "")
+    others = [f"gpuclf/meeting {_meetings}/{number}" for number in range(world())]
+    nap = _SHORTEST_NAP
+    while not _store.check(others):
+        if _store.check([_FAILED]):
+            raise PeerFailed
+        time.sleep(nap)
+        nap = min(2 * nap, _LONGEST_NAP)
+
+
+def everyones(item: Any) -> list[Any]:
+    """The items of all processes, by rank, for all of them."""
     if world() == 1:
         return [item]
-    start()
+    import torch.distributed as dist
+
+    meet()
     items: list[Any] = [None] * world()
     dist.all_gather_object(items, item)
     return items
+
+
+def gathered(item: Any) -> list[Any] | None:
+    """The items of all processes, by rank, for the first one; None for the others."""
+    if world() == 1:
+        return [item]
+    import torch.distributed as dist
+
+    meet()
+    items: list[Any] | None = [None] * world() if rank() == 0 else None
+    dist.gather_object(item, items)
+    return items
+
+
+def first_to_fail() -> bool:
+    """Whether this process is to print why it failed: one fault is met by all processes and told once.
+
+    The others wait here until it is printed, for a launcher ends all processes when the first one goes.
+    """
+    if _store is None:
+        return True
+    if _store.add(_FAILED, 1) == 1:
+        return True
+    wait_until_told()
+    return False
+
+
+def failure_told() -> None:
+    """The message is printed."""
+    if _store is not None:
+        _store.set(_TOLD, "")
+
+
+def wait_until_told() -> None:
+    """Lets the process that failed first print its message."""
+    end = time.monotonic() + _PATIENCE
+    while not _store.check([_TOLD]) and time.monotonic() < end:
+        time.sleep(_SHORTEST_NAP)

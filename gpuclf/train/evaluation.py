@@ -27,7 +27,7 @@ def evaluate_file(model: Model, file: Path) -> dict[str, Any] | None:
     document once; the first process gets the figures, the others None."""
     encoded = read_labelled(model, model.data, file.absolute(), "eval", SilentObserver(), Stopwatch())
     parts = gathered(predict_labelled(model, encoded, share_of(encoded.rows.num_docs)))
-    if rank() != 0:
+    if parts is None:
         return None
     return figures(joined(parts), model.options.probabilities, len(model.classes))
 

@@ -16,8 +16,8 @@ from gpuclf.train.checkpoint import Checkpoint, load_latest
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.corpus_source import CorpusSource
 from gpuclf.train.devices import choose_device, prepare_process
-from gpuclf.train.distribution import rank
-from gpuclf.train.final_stage import SeedModel, kept_models, train_final
+from gpuclf.train.distribution import everyones, rank, world
+from gpuclf.train.final_stage import FINAL, SeedModel, kept_models, train_final
 from gpuclf.train.grid import Cell, expand, seeds_of
 from gpuclf.train.grid_stage import GridResult, out_of_fold, run_grid
 from gpuclf.train.labelled_file import Predictions, figures, predict_labelled, read_labelled
@@ -26,7 +26,7 @@ from gpuclf.train.observer import Observer
 from gpuclf.train.options import ExperimentOptions
 from gpuclf.train.run_context import RunContext, checkpoint_folder
 from gpuclf.train.selection import CellRecord, RunRecord, cell_records
-from gpuclf.train.signals import StopRequest
+from gpuclf.train.signals import Interrupted, StopRequest
 from gpuclf.train.stopwatch import Stopwatch
 
 
@@ -51,17 +51,46 @@ def run_experiment(
     """
     prepare_process(options.train.threads)
     device = choose_device(options.device)
-    saved = None
-    if resumes:
-        saved = load_latest(checkpoint_folder(folder), observer.note)
-        if saved is None:
-            observer.note("no checkpoint was written before the run stopped; it starts from the beginning")
-        observer.resumed(0 if saved is None else saved.values["log"])
+    saved = _newest_checkpoint(folder, observer) if resumes else None
     watch = Stopwatch(saved.values["seconds"] if saved is not None else None)
     context = RunContext(options, device, folder, observer, stop, watch, saved)
+    try:
+        return _run(context)
+    except Interrupted:
+        context.save_rest()
+        raise
+
+
+def _newest_checkpoint(folder: Path, observer: Observer) -> Checkpoint | None:
+    """What this process goes on from; the log is cut back to it. The first process tells what was found by all."""
+    notes: list[str] = []
+    saved = load_latest(
+        checkpoint_folder(folder), notes.append, lambda checkpoint: observer.holds(checkpoint.values["log"])
+    )
+    found = everyones((notes, saved is not None, None if saved is None else saved.values["processes"]))
+    for message in [message for messages, *_ in found for message in messages]:
+        observer.note(message)
+    for _, _, processes in found:
+        if processes not in (None, world()):
+            raise UserFault(
+                f"the run was begun by {processes} process(es), and now there are {world()}",
+                file=folder,
+                remedy=f"resume it with {processes}",
+            )
+    for number, (_, there, _) in enumerate(found):
+        if not there:
+            whose = f" by process {number}" if world() > 1 else ""
+            observer.note(f"there is no whole checkpoint{whose} to go on from; it starts from the beginning")
+    observer.resumed(0 if saved is None else saved.values["log"])
+    return saved
+
+
+def _run(context: RunContext) -> ExperimentResult | None:
+    options = context.options
     cells, seeds = expand(options), seeds_of(options)
-    source = CorpusSource(observer, watch)
-    _check_data(context, source.corpus(cells[0].options))
+    began_with = context.saved.values["fingerprint"] if context.saved is not None else None
+    source = CorpusSource(context.observer, context.watch, began_with)
+    context.fingerprint = source.corpus(cells[0].options).sha256
     held_out = options.folds is not None or options.validation is not None
     grid = run_grid(context, source, cells, seeds, not _refits(options)) if held_out else None
     if rank() != 0:
@@ -69,7 +98,7 @@ def run_experiment(
     cell = cells[0] if grid is None else cells[grid.best.index]
     corpus = source.corpus(cell.options)
     models = _final(context, corpus, cell, seeds, grid)
-    save_model(folder, models[0].model)
+    save_model(context.folder, models[0].model)
     return _finished(context, corpus, cells, cell, grid, models)
 
 
@@ -94,19 +123,8 @@ def _final(
     return train_final(context, corpus, cell, seeds, stage, steps)
 
 
-def _check_data(context: RunContext, corpus: Corpus) -> None:
-    """A resumed run must find the files that it began with."""
-    if context.saved is not None and context.saved.values["fingerprint"] != corpus.sha256:
-        raise UserFault(
-            "the data has changed since this run began (its sha256 is another)",
-            file=context.options.data.train,
-            remedy="restore the file, or train in a new folder",
-        )
-    context.fingerprint = corpus.sha256
-
-
 def _check_stage(saved: Checkpoint | None) -> None:
-    if saved is not None and saved.values["stage"]["name"] != "refit":
+    if saved is not None and saved.values["stage"]["name"] != FINAL:
         raise UserFault("the newest checkpoint does not belong to this config", remedy="train again in a new folder")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -13,15 +13,27 @@ from gpuclf.faults import UserFault
 from gpuclf.models.learner import LearnerOptions, Predictor
 from gpuclf.models.replica_axis import take_replicas
 from gpuclf.models.train_options import TrainOptions
+from gpuclf.train.checkpoint import Checkpoint
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.grid import Cell
 from gpuclf.train.grid_stage import GridResult
-from gpuclf.train.loop import DIVERGED, BatchOutcome
+from gpuclf.train.loop import DIVERGED, BatchLoop, BatchOutcome
 from gpuclf.train.model_file import Model
 from gpuclf.train.plan import Batch, plan_batches
+from gpuclf.train.predictor_pack import pack_predictor, unpack_predictor
 from gpuclf.train.run_context import RunContext
-from gpuclf.train.training_batch import Prepared, make_loop, max_steps, prepare, replica_limit, visits_per_step
+from gpuclf.train.training_batch import (
+    Prepared,
+    batch_bytes,
+    make_loop,
+    max_steps,
+    prepare,
+    replica_limit,
+    visits_per_step,
+)
 from gpuclf.train.views import held_out_split, whole_split
+
+FINAL = "refit"  # the stage by its name in a checkpoint
 
 
 @dataclass(frozen=True)
@@ -51,15 +63,52 @@ def train_final(
     train = _refit_options(cell.options.train, steps)
     model_options: LearnerOptions = cell.options.model
     prepared = prepare(corpus, whole_split(corpus), cell.options.features, context.device, context.watch)
-    limit = replica_limit(corpus, model_options, train, context.device)
-    limit = context.saved.values["stage"]["limit"] if context.saved is not None else limit
+    state = FinalState(replica_limit(corpus, model_options, batch_bytes(train, context.device)), stage)
+    if context.saved is not None:
+        state = FinalState.unpack(context.saved, stage, context.device)
     models: list[SeedModel] = []
-    batches = plan_batches([[cell]], seeds, [0], [limit])
-    done = context.saved.values["stage"]["batch"] if context.saved is not None else 0
+    batches = plan_batches([[cell]], seeds, [0], [state.limit])
     for number, batch in enumerate(batches):
-        outcome = _train(context, prepared, batch, train, (number, len(batches)), number == done, limit, stage)
-        models += _seed_models(corpus, prepared, cell, batch, outcome, context.device)
+        if number == len(state.outcomes):
+            _train(context, prepared, batch, train, (number, len(batches)), state)
+        models += _seed_models(corpus, prepared, cell, batch, state.outcomes[number], context.device)
+    context.saved = None  # taken right after the last batch
     return models
+
+
+@dataclass
+class FinalState:
+    """How far the stage is. limit: replicas a batch; grid: the packed grid stage; outcomes of the batches finished."""
+
+    limit: int
+    grid: tuple[dict[str, Any], dict[str, Tensor]]
+    outcomes: list[BatchOutcome] = field(default_factory=list)
+
+    def pack(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        values, tensors = self.grid
+        done, tensors = [], dict(tensors)
+        for number, outcome in enumerate(self.outcomes):
+            about: dict[str, Any] = {"status": outcome.status, "steps": outcome.steps, "predictors": {}}
+            for name, predictor in {"": outcome.predictor, **outcome.alternatives}.items():
+                parts, about["predictors"][name] = pack_predictor(predictor)
+                tensors |= {f"outcome.{number}.{name}.{part}": tensor for part, tensor in parts.items()}
+            done.append(about)
+        return {"name": FINAL, "grid": values, "limit": self.limit, "done": done}, tensors
+
+    @classmethod
+    def unpack(
+        cls, saved: Checkpoint, grid: tuple[dict[str, Any], dict[str, Tensor]], device: torch.device
+    ) -> FinalState:
+        stage = saved.values["stage"]
+        outcomes = []
+        for number, about in enumerate(stage["done"]):
+            predictors = {}
+            for name, record in about["predictors"].items():
+                start = f"outcome.{number}.{name}."
+                parts = {key.removeprefix(start): t for key, t in saved.tensors.items() if key.startswith(start)}
+                predictors[name] = unpack_predictor(parts, record, device)
+            outcomes.append(BatchOutcome(predictors.pop(""), predictors, about["status"], about["steps"], {}))
+        return cls(stage["limit"], grid, outcomes)
 
 
 def _train(
@@ -68,26 +117,22 @@ def _train(
     batch: Batch,
     train: TrainOptions,
     place: tuple[int, int],
-    resumes: bool,
-    limit: int,
-    stage: tuple[dict[str, Any], dict[str, Tensor]],
-) -> BatchOutcome:
+    state: FinalState,
+) -> None:
+    """Trains one batch, from the checkpoint's step if there is one. place: its number, and how many there are."""
     loop, _, problem = make_loop(prepared, batch, train, context.device, context.watch, wants_alternatives=True)
-    if context.saved is not None and resumes:
+    if context.saved is not None:
         if "loop" in context.saved.values:
             loop.resume(context.saved)
         context.saved = None
     visits = visits_per_step(problem)
-    values, tensors = stage
 
-    def save(running: Any) -> None:
-        about = {"name": "refit", "grid": values, "batch": place[0], "limit": limit}
-        context.save(about, tensors, running)
+    def save(running: BatchLoop | None = None) -> None:
+        context.save(*state.pack(), running)
 
     after_step = context.after_step(
         "refit",
-        place[0],
-        place[1],
+        *place,
         batch.replicas,
         False,
         max_steps(batch.cell.options.model, train),
@@ -96,6 +141,12 @@ def _train(
     )
     with context.stop.deferred():
         outcome = loop.run(after_step)
+        _refuse_diverged(batch, outcome)
+        state.outcomes.append(outcome)
+        context.batch_done(loop.step, save)
+
+
+def _refuse_diverged(batch: Batch, outcome: BatchOutcome) -> None:
     if DIVERGED in outcome.status:
         seed = batch.replicas[outcome.status.index(DIVERGED)].seed
         raise UserFault(
@@ -103,7 +154,6 @@ def _train(
             "no model was saved",
             remedy="scale the features (features.norm: l2) or use weaker steps",
         )
-    return outcome
 
 
 def _refit_options(train: TrainOptions, steps: int | None) -> TrainOptions:

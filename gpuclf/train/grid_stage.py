@@ -12,22 +12,33 @@ from torch import Tensor
 from gpuclf.faults import UserFault
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.corpus_source import CorpusSource
-from gpuclf.train.distribution import gathered, rank, world
+from gpuclf.train.distribution import everyones, gathered, rank, world
 from gpuclf.train.grid import Cell, split_structural
 from gpuclf.train.harvest import Harvest, gather
 from gpuclf.train.plan import Batch, plan_batches
 from gpuclf.train.run_context import RunContext
 from gpuclf.train.selection import CellRecord, RunRecord, cell_records, choose_cell, run_records
-from gpuclf.train.training_batch import Prepared, make_loop, max_steps, prepare, replica_limit, visits_per_step
+from gpuclf.train.training_batch import (
+    Prepared,
+    batch_bytes,
+    make_loop,
+    max_steps,
+    prepare,
+    replica_limit,
+    visits_per_step,
+)
 from gpuclf.train.views import held_out_split
+
+# Stages by their name in a checkpoint: within the grid; the grid complete, nothing trained on all rows yet.
+GRID, JOINED = "grid", "joined"
 
 
 @dataclass
 class GridState:
     """How far the stage is. `harvests` holds the best cell so far and those still incomplete."""
 
-    limits: list[int] = field(default_factory=list)  # replicas a batch, by group: kept, as free memory changes
-    done: int = 0  # batches finished
+    budget: int | None = None  # bytes a batch may take: kept, since free memory changes, and batches must not
+    done: int = 0  # batches finished by this process
     records: list[RunRecord] = field(default_factory=list)
     harvests: dict[int, Harvest] = field(default_factory=dict)
 
@@ -39,7 +50,7 @@ class GridState:
             tensors |= parts
             harvests[str(cell)] = about
         records = [asdict(record) for record in self.records]
-        return {"limits": self.limits, "done": self.done, "records": records, "harvests": harvests}, tensors
+        return {"budget": self.budget, "done": self.done, "records": records, "harvests": harvests}, tensors
 
     def join(self, other: GridState) -> None:
         """Takes in what another process trained."""
@@ -54,7 +65,7 @@ class GridState:
             int(cell): Harvest.unpack(f"harvest.{cell}", tensors, about, device)
             for cell, about in values["harvests"].items()
         }
-        return cls(values["limits"], values["done"], [RunRecord(**r) for r in values["records"]], harvests)
+        return cls(values["budget"], values["done"], [RunRecord(**r) for r in values["records"]], harvests)
 
 
 @dataclass(frozen=True)
@@ -75,42 +86,68 @@ def run_grid(
     The first process gets the result, the others None. Raises UserFault where no cell has finite figures: then
     nothing is saved.
     """
-    state = GridState()
-    if context.saved is not None:
-        state = GridState.unpack(context.saved.values["stage"]["grid"], context.saved.tensors, context.device)
-    per_replica = cells[0].options.model.per_replica
+    state, complete = _begin(context)
     number = own_done = 0
-    for group_number, group in enumerate(split_structural(cells, per_replica)):
+    for group in split_structural(cells, cells[0].options.model.per_replica):
+        if complete:
+            break
         corpus = source.corpus(group[0].options)
         split = held_out_split(context.options, corpus)
         assert split is not None
-        if len(state.limits) == group_number:
-            models = len(group) * len(seeds) * len(split.view_numbers)
-            state.limits.append(_limit(context, corpus, group[0], models))
-        batches = plan_batches([group], seeds, split.view_numbers, [state.limits[group_number]])
-        own = [batch for place, batch in enumerate(batches, start=number) if place % world() == rank()]
+        limit = _limit(state, corpus, group[0], len(group) * len(seeds) * len(split.view_numbers))
+        batches = list(enumerate(plan_batches([group], seeds, split.view_numbers, [limit]), start=number))
+        own = [(place, batch) for place, batch in batches if place % world() == rank()]
         todo = own[max(0, state.done - own_done) :]
-        if todo:
-            prepared = prepare(corpus, split, group[0].options.features, context.device, context.watch)
-            for batch in todo:
-                _train(context, prepared, batch, state, cells, seeds, keep_predictors, own_done + len(own))
         number += len(batches)
         own_done += len(own)
-    if context.saved is not None and context.saved.values["stage"]["name"] == "grid":
-        context.saved = None  # taken right after the last batch
-    parts = gathered((state, context.observer.rows_apart()))
-    if rank() != 0:
+        if todo:
+            prepared = prepare(corpus, split, group[0].options.features, context.device, context.watch)
+            for place, batch in todo:
+                _train(context, prepared, batch, state, cells, seeds, keep_predictors, (place, number))
+    if not complete and not _joined(context, state):
         return None
-    for other, rows in parts[1:]:
-        context.observer.adopt(rows)
-        state.join(other)
-    return _chosen(context, cells, state)
+    if context.saved is not None and context.saved.values["stage"]["name"] in (GRID, JOINED):
+        context.saved = None  # taken right after the last batch
+    return _chosen(context, cells, state) if rank() == 0 else None
 
 
-def _limit(context: RunContext, corpus: Corpus, cell: Cell, models: int) -> int:
+def _begin(context: RunContext) -> tuple[GridState, bool]:
+    """The state from which the stage goes on, and whether it was complete. The processes agree on both.
+
+    The plan of batches must be one and the same for all processes, so that every model is trained once.
+    """
+    saved, state, complete = context.saved, GridState(), False
+    if saved is not None:
+        state = GridState.unpack(saved.values["stage"]["grid"], saved.tensors, context.device)
+        complete = saved.values["stage"]["name"] != GRID
+    known = everyones((state.budget, batch_bytes(context.options.train, context.device), complete))
+    agreed = [budget for budget, _, _ in known if budget is not None]
+    state.budget = agreed[0] if agreed else min(now for _, now, _ in known)
+    return state, known[0][2]
+
+
+def _joined(context: RunContext, state: GridState) -> bool:
+    """Brings what all processes trained into the state of the first one; False for the others."""
+    if world() > 1:
+        parts = gathered((state.pack(), context.observer.rows_apart()))
+        if parts is None:
+            return False
+        for (values, tensors), rows in parts[1:]:
+            context.observer.adopt(rows)
+            state.join(GridState.unpack(values, tensors, context.device))
+
+    def save() -> None:
+        values, tensors = state.pack()
+        context.save({"name": JOINED, "grid": values}, tensors)
+
+    context.batch_done(None, save)
+    return True
+
+
+def _limit(state: GridState, corpus: Corpus, cell: Cell, models: int) -> int:
     """Replicas a batch: by memory, and so that every process has work."""
-    by_memory = replica_limit(corpus, cell.options.model, cell.options.train, context.device)
-    return min(by_memory, -(-models // world()))
+    assert state.budget is not None
+    return min(replica_limit(corpus, cell.options.model, state.budget), -(-models // world()))
 
 
 def _train(
@@ -121,8 +158,9 @@ def _train(
     cells: Sequence[Cell],
     seeds: Sequence[int],
     keep_predictors: bool,
-    batches: int,
+    place: tuple[int, int],
 ) -> None:
+    """Trains one batch, from the checkpoint's step if there is one. place: its number and how many there are so far."""
     train = batch.cell.options.train
     loop, held_out, problem = make_loop(prepared, batch, train, context.device, context.watch)
     assert held_out is not None
@@ -132,15 +170,14 @@ def _train(
         context.saved = None
     visits = visits_per_step(problem)
 
-    def save(running: Any) -> None:
+    def save(running: Any = None) -> None:
         values, tensors = state.pack()
-        context.save({"name": "grid", "grid": values}, tensors, running)
+        context.save({"name": GRID, "grid": values}, tensors, running)
 
     folded = prepared.split.folded
     after_step = context.after_step(
         "grid",
-        state.done,
-        batches,
+        *place,
         batch.replicas,
         folded,
         max_steps(batch.cell.options.model, train),
@@ -149,16 +186,17 @@ def _train(
     )
     with context.stop.deferred():
         outcome = loop.run(after_step)
-    figures = {name: value.tolist() for name, value in outcome.held_out.items()}
-    state.records += run_records(batch.replicas, outcome.status, outcome.steps, figures, folded)
-    state.done += 1
-    with context.watch.timed("evaluate"):
-        for cell in dict.fromkeys(replica.cell.index for replica in batch.replicas):
-            if _may_win(context, cells, state, cell, len(seeds) * len(prepared.split.view_numbers)):
-                part = gather(batch, cell, seeds[0], problem, held_out, outcome, keep_predictors)
-                earlier = state.harvests.get(cell)
-                state.harvests[cell] = part if earlier is None else earlier.joined(part)
-        _forget_losers(context, cells, state, len(seeds) * len(prepared.split.view_numbers))
+        figures = {name: value.tolist() for name, value in outcome.held_out.items()}
+        state.records += run_records(batch.replicas, outcome.status, outcome.steps, figures, folded)
+        state.done += 1
+        with context.watch.timed("evaluate"):
+            for cell in dict.fromkeys(replica.cell.index for replica in batch.replicas):
+                if _may_win(context, cells, state, cell, len(seeds) * len(prepared.split.view_numbers)):
+                    part = gather(batch, cell, seeds[0], problem, held_out, outcome, keep_predictors)
+                    earlier = state.harvests.get(cell)
+                    state.harvests[cell] = part if earlier is None else earlier.joined(part)
+            _forget_losers(context, cells, state, len(seeds) * len(prepared.split.view_numbers))
+        context.batch_done(loop.step, save)
 
 
 def _complete(state: GridState, per_cell: int) -> set[int]:
@@ -197,6 +235,7 @@ def _chosen(context: RunContext, cells: Sequence[Cell], state: GridState) -> Gri
             f"all {len(records)} cell(s) of the grid diverged or gave no finite {metric}; no model was saved",
             remedy="scale the features (features.norm: l2) or use weaker steps",
         )
+    state.harvests = {best.index: state.harvests[best.index]}
     return GridResult(records, best, state.harvests[best.index], state)
 
 

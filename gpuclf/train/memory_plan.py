@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.corpus_source import CorpusSource
-from gpuclf.train.devices import choose_device, free_bytes
+from gpuclf.train.devices import choose_device
 from gpuclf.train.grid import expand, seeds_of, split_structural
 from gpuclf.train.observer import Observer
 from gpuclf.train.options import ExperimentOptions
 from gpuclf.train.plan import plan_batches
 from gpuclf.train.stopwatch import Stopwatch
-from gpuclf.train.training_batch import replica_limit
+from gpuclf.train.training_batch import batch_bytes, replica_limit
 from gpuclf.train.views import held_out_split
 
 
@@ -39,15 +39,17 @@ def plan_memory(options: ExperimentOptions, observer: Observer) -> MemoryPlan:
     source = CorpusSource(observer, Stopwatch())
     batches: list[int] = []
     first: Corpus | None = None
+    budget: int | None = None
     for group in split_structural(cells, options.model.per_replica):
         corpus = source.corpus(group[0].options)
         first = corpus if first is None else first
         split = held_out_split(options, corpus)
         views = (0,) if split is None else split.view_numbers
-        limit = replica_limit(corpus, group[0].options.model, group[0].options.train, device)
+        budget = batch_bytes(options.train, device) if budget is None else budget
+        limit = replica_limit(corpus, group[0].options.model, budget)
         batches += [len(batch.replicas) for batch in plan_batches([group], seeds, views, [limit])]
     assert first is not None
-    budget = options.train.memory_budget
+    assert budget is not None
     return MemoryPlan(
         documents=first.num_docs,
         features=first.rows.num_features,
@@ -57,6 +59,6 @@ def plan_memory(options: ExperimentOptions, observer: Observer) -> MemoryPlan:
         models=sum(batches),
         batches=tuple(batches),
         bytes_per_model=options.model.bytes_per_replica(first.rows.num_features, len(first.classes)),
-        bytes_budget=free_bytes(device) if budget is None else int(budget * 2**30),
+        bytes_budget=budget,
         device=str(device),
     )

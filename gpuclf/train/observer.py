@@ -26,6 +26,10 @@ class StepProgress:
 class Observer(Protocol):
     """Listens to a run. Rows are the lines of metrics.jsonl."""
 
+    def holds(self, position: int) -> bool:
+        """Whether the log still has every row that it had at this position (`sync` gave it)."""
+        ...
+
     def resumed(self, position: int) -> None:
         """The run goes on from a checkpoint taken when the log had this position (0: from the beginning)."""
         ...
@@ -51,6 +55,10 @@ class Observer(Protocol):
 
 class SilentObserver:
     """Hears nothing; for runs from Python and for tests."""
+
+    def holds(self, position: int) -> bool:
+        del position
+        return True
 
     def resumed(self, position: int) -> None:
         del position

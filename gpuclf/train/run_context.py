@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.train.checkpoint import Checkpoint, save_checkpoint
-from gpuclf.train.distribution import rank
+from gpuclf.train.distribution import rank, world
 from gpuclf.train.loop import BatchLoop, StepReport
 from gpuclf.train.observer import Observer, StepProgress
 from gpuclf.train.options import ExperimentOptions
@@ -41,6 +41,7 @@ class RunContext:
     saved: Checkpoint | None = None
     fingerprint: dict[str, str] = field(default_factory=dict)
     _last_save: float = field(default_factory=time.monotonic)
+    _unsaved: Callable[[], None] | None = None  # writes what was finished since the last checkpoint
 
     def save(self, stage: dict[str, Any], tensors: dict[str, Tensor], loop: BatchLoop | None = None) -> None:
         """Writes a checkpoint: the stage's own values and tensors, and the running loop's."""
@@ -50,10 +51,22 @@ class RunContext:
             "log": self.observer.sync(),
             "seconds": self.watch.seconds,
             "fingerprint": self.fingerprint,
+            "processes": world(),
             **inner.values,
         }
         save_checkpoint(checkpoint_folder(self.folder), Checkpoint({**tensors, **inner.tensors}, values))
-        self._last_save = time.monotonic()
+        self._last_save, self._unsaved = time.monotonic(), None
+
+    def batch_done(self, step: int | None, save: Callable[[], None]) -> None:
+        """A batch has ended with this step: `save` writes a checkpoint when one is due, or a signal ends the run."""
+        self._unsaved = save
+        if self._due(step) or self.stop.number is not None:
+            self.save_rest()
+
+    def save_rest(self) -> None:
+        """Writes a checkpoint if a batch has ended since the last one: a signal outside of the loop ends the run."""
+        if self._unsaved is not None:
+            self._unsaved()
 
     def after_step(
         self,
@@ -87,9 +100,9 @@ class RunContext:
 
         return callback
 
-    def _due(self, step: int) -> bool:
+    def _due(self, step: int | None) -> bool:
         train = self.options.train
-        if train.checkpoint_every is not None and step % train.checkpoint_every == 0:
+        if step is not None and train.checkpoint_every is not None and step % train.checkpoint_every == 0:
             return True
         return time.monotonic() - self._last_save >= train.checkpoint_seconds
 

@@ -84,9 +84,13 @@ def max_steps(model: LearnerOptions, train: TrainOptions) -> int | None:
     return train.max_epochs if "max_epochs" in model.train_keys else None
 
 
-def replica_limit(corpus: Corpus, model: LearnerOptions, train: TrainOptions, device: torch.device) -> int:
-    """How many replicas one batch may hold: by `train.memory_budget`, else by half of the free memory."""
-    budget = free_bytes(device) if train.memory_budget is None else int(train.memory_budget * 2**30)
+def batch_bytes(train: TrainOptions, device: torch.device) -> int:
+    """Bytes that one batch of replicas may take: `train.memory_budget`, else half of the free memory."""
+    return free_bytes(device) if train.memory_budget is None else int(train.memory_budget * 2**30)
+
+
+def replica_limit(corpus: Corpus, model: LearnerOptions, budget: int) -> int:
+    """How many replicas a batch of at most `budget` bytes may hold."""
     each = model.bytes_per_replica(corpus.rows.num_features, len(corpus.classes))
     return max(1, budget // max(1, each))
 
