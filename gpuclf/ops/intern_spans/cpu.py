@@ -82,7 +82,7 @@ def _intern(text: Any, starts: Any, ends: Any, ids: Any) -> Any:
         h = _key(text, start, end)
         size = np.uint64(min(end - start, _LONG))
         slot = h & mask
-        found = -1
+        found: Any = -1
         while slots[slot, 1] != 0:
             if slots[slot, 0] == h and slots[slot, 1] & np.uint64(15) == size:
                 candidate = np.int64(slots[slot, 1] >> np.uint64(4)) - 1
