@@ -78,16 +78,16 @@ part() {
 
 # The project's pytest settings hold, but for a plugin that this Python may lack (random order) and for warnings, which
 # differ between versions of the libraries.
-run_pytest=("$python" -m pytest -q -o "addopts=--import-mode=importlib --strict-markers" -W default)
+run_pytest=("$python" -m pytest -q -p no:randomly -o "addopts=--import-mode=importlib --strict-markers" -W default)
 if [[ -n "$dry" ]]; then
   part ops 120 "${run_pytest[@]}" -m "not slow" tests/ops/test_counter_hash.py
-  part linear 240 "$python" -m benchmarks.linear --quick --epochs 1 --folds 2 --device cpu
+  part linear 300 "$python" -m benchmarks.linear --quick --folds 2 --device cpu
 else
-  part ops 150 "${run_pytest[@]}" -m "not slow" tests/ops
-  part contract 90 "${run_pytest[@]}" -m "not slow" tests/contract
+  part ops 140 "${run_pytest[@]}" -m "not slow" tests/ops
+  part contract 80 "${run_pytest[@]}" -m "not slow" tests/contract
   data=(--quick)
   [[ -f "${GPUCLF_DATA:-../shared/data}/text/20news/train.tsv.gz" ]] && data=(--data 20news)
-  part linear 200 "$python" -m benchmarks.linear "${data[@]}" --device "$device" --threads "$threads"
+  part linear 240 "$python" -m benchmarks.linear "${data[@]}" --device "$device" --threads "$threads"
 fi
 
 {

@@ -16,8 +16,9 @@ def require_green(tests: Sequence[str]) -> None:
     if missing:
         sys.exit(f"no times without tests: {', '.join(missing)} is missing")
     # Order and warnings are left aside: another machine's libraries may warn, and lack the plugin for random order.
-    settings = ["-m", "not slow", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib", "-W", "default"]
-    command = [sys.executable, "-m", "pytest", "-q", *settings, *tests]
+    plugins = ["-p", "no:cacheprovider", "-p", "no:randomly"]
+    settings = ["-m", "not slow", "-o", "addopts=--import-mode=importlib", "-W", "default"]
+    command = [sys.executable, "-m", "pytest", "-q", *plugins, *settings, *tests]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     closing = done.stdout.strip().rpartition("\n")[2]
     if done.returncode:
