@@ -84,7 +84,8 @@ def grid_table(cells: Sequence[Mapping[str, Any]], best: Mapping[str, Any] | Non
 def print_test(test: Mapping[str, Any], *, rows_are: str = "test", stream: IO[str] | None = None) -> None:
     """The figures of an evaluation (as in metrics.json "test"): one line, then a table per class.
 
-    With more than thirty classes the table holds the fifteen with the lowest F1, and says so.
+    With more than thirty classes the table holds the fifteen with the lowest F1, and says so. Classes that the training
+    file did not have are named, with what they do to the figures.
     """
     console = open_console(stream)
     overall = {key: value for key, value in test.items() if number(value) is not None}
@@ -95,7 +96,12 @@ def print_test(test: Mapping[str, Any], *, rows_are: str = "test", stream: IO[st
     table, hidden = per_class_table(per_class)
     console.print(table)
     if hidden:
-        console.print(f"({_WORST_SHOWN} classes with the lowest f1; {hidden} others are in metrics.json)")
+        console.print(f"({_WORST_SHOWN} classes with the lowest f1, {hidden} others left out)")
+    unknown = [visible(name, 50) for name in test.get("not_in_training") or ()]
+    if unknown:
+        console.print(
+            f"not in training: {', '.join(unknown)}; such documents count as errors, and macro figures count the class"
+        )
 
 
 def per_class_table(per_class: Mapping[str, Mapping[str, Any]]) -> tuple[Table, int]:

@@ -15,14 +15,16 @@ from gpuclf.report.visible_text import open_console, visible
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What `show` says. weights (V+1, K) with the offset in row 0, feature_names V entries, confusion (K, K) counts by
-    gold row and predicted column; None for what a model does not have."""
+    """What `show` says. weights (V+1, K) with the offset in row 0, feature_names V entries, confusion counts by gold row
+    and predicted column, over the classes and then the unknown ones (such as only gold labels have); None for what a
+    model does not have."""
 
     name: str
     classes: Sequence[str]
     feature_names: Sequence[str] | None = None
     weights: Tensor | None = None
     confusion: Tensor | None = None
+    unknown_classes: Sequence[str] = ()
     options: Mapping[str, Any] = field(default_factory=dict)  # by config key
     sizes: Mapping[str, int] = field(default_factory=dict)  # documents, features …
 
@@ -96,7 +98,7 @@ def print_model(facts: ModelFacts, *, features: int = 8, pairs: int = 15, stream
 def _print_confusions(console: Any, facts: ModelFacts, confusion: Tensor, pairs: int) -> None:
     from rich.table import Table
 
-    rows = confused_pairs(confusion, facts.classes, pairs)
+    rows = confused_pairs(confusion, [*facts.classes, *facts.unknown_classes], pairs)
     total, wrong = int(confusion.sum()), int(confusion.sum() - confusion.diagonal().sum())
     console.print(f"Confusions: {wrong:,} of {total:,} documents are wrong", style="bold")
     if not rows:

@@ -82,7 +82,8 @@ def shown_figures(test: dict[str, Any]) -> dict[str, Any]:
     """The figures of a labelled file that are printed; metrics.json has all of them."""
     names = ("documents", *HEADLINE, "log_loss", "per_class")
     shown = {name: test[name] for name in names if name in test}
-    return shown | {"no_known_feature": test["no_known_feature"]} if test["no_known_feature"] else shown
+    if_any = ("log_loss_infinite_documents", "no_known_feature", "not_in_training")
+    return shown | {name: test[name] for name in if_any if test.get(name)}
 
 
 def _headline(cell: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

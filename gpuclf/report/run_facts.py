@@ -33,7 +33,8 @@ def run_facts(folder: RunFolder) -> ModelFacts:
         classes=model.classes,
         feature_names=model.encoder.names,
         weights=model_weights(model),
-        confusion=None if confusion is None else confusion[: len(classes), : len(classes)],
+        confusion=confusion,
+        unknown_classes=classes[len(model.classes) :],
         options=options,
         sizes={"classes": len(model.classes), "features": len(model.encoder.names)},
     )

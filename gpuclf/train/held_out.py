@@ -17,11 +17,13 @@ SCORES_AT_ONCE = 1 << 24  # floats; a chunk of rows is sized so that its scores 
 class HeldOutRows:
     """The held-out documents of every view of a problem.
 
-    num_gold_classes counts the classes that gold labels may have: those of the model, then those it cannot know.
+    gold (docs,) int64 are the labels of all rows of the problem: below num_gold_classes, which counts the classes of the
+    model, then those it cannot know (in the problem's own labels these are -1).
     """
 
-    def __init__(self, problem: Problem, num_gold_classes: int):
+    def __init__(self, problem: Problem, gold: Tensor, num_gold_classes: int):
         self._problem = problem
+        self._gold = gold
         self._num_gold = num_gold_classes
         self.docs = [torch.nonzero(~mask).flatten() for mask in problem.views.train]
 
@@ -32,9 +34,9 @@ class HeldOutRows:
     def confusion(self, predictor: Predictor, replicas: Replicas) -> Tensor:
         """(R, gold classes, gold classes) int64: documents by gold and predicted class."""
         shape = (len(replicas), self._num_gold, self._num_gold)
-        counts = torch.zeros(shape, dtype=torch.int64, device=self._problem.labels.device)
+        counts = torch.zeros(shape, dtype=torch.int64, device=self._gold.device)
         for span, docs, scores in self.scored(predictor, replicas):
-            counts[span] += confusion(self._problem.labels[docs], scores.argmax(dim=-1), self._num_gold)
+            counts[span] += confusion(self._gold[docs], scores.argmax(dim=-1), self._num_gold)
         return counts
 
     def scored(self, predictor: Predictor, replicas: Replicas) -> Iterator[tuple[slice, Tensor, Tensor]]:

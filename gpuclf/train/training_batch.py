@@ -23,12 +23,16 @@ from gpuclf.train.views import Split
 
 @dataclass(frozen=True)
 class Prepared:
-    """A corpus and a split on the device, with what each view's training rows taught."""
+    """A corpus and a split on the device, with what each view's training rows taught.
+
+    labels (docs,) int64: -1 for classes that training does not know; gold (docs,) numbers these too.
+    """
 
     corpus: Corpus
     split: Split
     rows: SparseRows
     labels: Tensor
+    gold: Tensor
     keys: Tensor
     views: Views
 
@@ -54,9 +58,10 @@ def prepare(corpus: Corpus, split: Split, features: FeatureOptions, device: torc
     """Moves the rows to the device and learns every view's feature statistics from its training rows."""
     with watch.timed("features"):
         rows = sparse_to(corpus.rows, device)
-        labels, keys = as_tensor(corpus.labels, device), as_tensor(corpus.keys, device)
+        gold, keys = as_tensor(corpus.labels, device), as_tensor(corpus.keys, device)
+        labels = gold.masked_fill(gold >= len(corpus.classes), -1)
         views = fit_views(rows, labels, len(corpus.classes), split.train.to(device), features)
-    return Prepared(corpus, split, rows, labels, keys, views)
+    return Prepared(corpus, split, rows, labels, gold, keys, views)
 
 
 def make_loop(
@@ -72,7 +77,8 @@ def make_loop(
     problem = prepared.problem(batch, model, device)
     held_out = None
     if prepared.held_out:
-        held_out = HeldOutRows(problem, len(prepared.corpus.classes) + len(prepared.corpus.extra_classes))
+        num_gold = len(prepared.corpus.classes) + len(prepared.corpus.extra_classes)
+        held_out = HeldOutRows(problem, prepared.gold, num_gold)
     learner = model.build(train, prepared.corpus.classes)
     with watch.timed("train"):
         loop = BatchLoop(learner, problem, train, max_steps(model, train), held_out, wants_alternatives, watch)

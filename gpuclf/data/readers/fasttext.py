@@ -79,7 +79,7 @@ class FasttextParser:
                 return f"label {label!r} holds {prefix!r} again", "put a blank between labels"
             if "," in label and self._intake.options.comma_labels == "refuse":
                 return (
-                    f"label {label!r} holds a comma, where a blank was meant to end it?",
+                    f"label {label!r} holds a comma; most likely a blank was meant to end it",
                     "put a blank behind the label, or, if commas belong to labels: data.comma_labels: keep",
                 )
         return None
