@@ -10,6 +10,11 @@ from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gpuclf.ops.prefetch import prefetch
+
+_AHEAD = 8  # features between the one that is fetched and the one that is used
+_LINE = 16  # float32 numbers in a cache line; for float64 every other line is left to the processor
+
 
 def flat_weights(weights: Tensor) -> tuple[NDArray[Any], int]:
     """The memory of weights (V+1, R, K), or of a slice [:, a:b] of more replicas, as one array without a copy.
@@ -56,6 +61,9 @@ def block_scores(flat: Any, stride: Any, start: Any, columns: Any, x: Any, count
     out[:] = 0
     i = 0
     while i + 4 <= count:
+        for later in range(i + _AHEAD, min(i + _AHEAD + 4, count)):
+            for j in range(0, width, _LINE):
+                prefetch(flat, columns[later] * stride + start + j)
         a = columns[i] * stride + start
         b = columns[i + 1] * stride + start
         c = columns[i + 2] * stride + start

@@ -12,6 +12,7 @@ import torch
 from numba import njit
 
 from gpuclf.ops.online_epoch.records import Counts, Model, Rule, ScaledRows, Streams, no_counts
+from gpuclf.ops.prefetch import prefetch
 from gpuclf.ops.sparse_rows import block_scores, flat_weights, row_values
 from gpuclf.ops.threads import run_on_threads
 
@@ -179,6 +180,9 @@ def _apply(
         base = columns[i] * stride
         for j in range(todo):
             change = length[j] * x[i]
+            if sums.size:  # the row's weights are still in the cache, their sums are not
+                prefetch(sums, columns[i] * sums_stride + to_gold[j])
+                prefetch(sums, columns[i] * sums_stride + to_rival[j])
             flat[base + to_gold[j]] += change
             flat[base + to_rival[j]] -= change
     if sums.size:
