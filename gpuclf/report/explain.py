@@ -24,9 +24,9 @@ class ModelFacts:
     feature_names: Sequence[str] | None = None
     weights: Tensor | None = None
     confusion: Tensor | None = None
-    unknown_classes: Sequence[str] = ()
     options: Mapping[str, Any] = field(default_factory=dict)  # by config key
     sizes: Mapping[str, int] = field(default_factory=dict)  # documents, features …
+    unknown_classes: Sequence[str] = ()
 
 
 def contrast(weights: Tensor) -> Tensor:

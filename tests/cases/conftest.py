@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuclf.models.registry import LEARNERS
 from tests.cli.drive import Gpuclf, every_learner
 
 DATA = Path(__file__).parent / "data"
@@ -31,3 +32,13 @@ def case(request: pytest.FixtureRequest) -> Path:
 def learner(request: pytest.FixtureRequest) -> dict[str, object]:
     """The model section of every learner there is, one after the other."""
     return dict(request.param)
+
+
+@pytest.fixture
+def last_weights(learner: dict[str, object]) -> dict[str, object]:
+    """Every learner, without averaging: once its last epoch has no mistake, it is right on the training documents.
+
+    (A document that is right by a tie alone may be wrong under averaged weights.)
+    """
+    averages = "average" in LEARNERS[str(learner["type"])].model_fields
+    return learner | {"average": False} if averages else learner

@@ -14,9 +14,7 @@ from tests.cli.drive import Gpuclf
 
 def test_values_that_float32_cannot_hold_are_refused_by_line_and_feature(gpuclf: Gpuclf, case: Path) -> None:
     file = case / "train.svm"
-    errors = gpuclf.not_trained(
-        gpuclf.config("perceptron", data={"train": file}, features={"type": "as_given"})
-    ).errors
+    errors = gpuclf.not_trained(gpuclf.config("perceptron", data={"train": file}, features={"type": "as_given"})).errors
     for line, feature in ((3, "3"), (4, "3"), (5, "2"), (6, "2"), (7, "1")):
         (error,) = [error for error in errors if f"{file}:{line}: " in error]
         assert feature in error.partition(f":{line}: ")[2]

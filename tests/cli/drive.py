@@ -16,7 +16,6 @@ import torch
 from gpuclf.cli import main
 from gpuclf.models.registry import LEARNERS
 from gpuclf.train.model_file import load_model
-from gpuclf.train.model_file import load_model
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Gpuclf:
         model = {"type": model} if isinstance(model, str) else dict(model)
         content = {"model": model, "run": {"tensorboard": False}, **sections}
         if "max_epochs" in LEARNERS[model["type"]].train_keys:
-            content.setdefault("train", {"max_epochs": 5})
+            content.setdefault("train", {"max_epochs": 20})
         return self.text(name, json.dumps(content, default=str, ensure_ascii=False, indent=1))
 
     def text(self, name: str, content: str | bytes) -> Path:
