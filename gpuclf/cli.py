@@ -24,11 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             distribution.join_group()
             return int(options.run(options, stop))
         except UserFault as fault:
-            if distribution.first_to_fail():
-                from gpuclf.report.console import print_fault
-
-                print_fault(fault)
-                distribution.failure_told()
+            _tell(fault)
             return USER_FAULT
         except distribution.PeerFailed:
             distribution.wait_until_told()
@@ -43,8 +39,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BrokenPipeError:
             sys.stderr.close()
             return 1
+        except OSError as error:
+            from gpuclf.data.atomic_write import no_space
+
+            full = no_space(error, error.filename or "a file")
+            if full is None:
+                raise
+            _tell(full)
+            return USER_FAULT
         finally:
             distribution.leave_group()
+
+
+def _tell(fault: Any) -> None:
+    """Prints a fault; of several processes that meet it one does."""
+    from gpuclf.report.console import print_fault
+    from gpuclf.train.distribution import failure_told, first_to_fail
+
+    if first_to_fail():
+        print_fault(fault)
+        failure_told()
 
 
 def _parser() -> argparse.ArgumentParser:

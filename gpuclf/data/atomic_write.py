@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from pathlib import Path
 from gpuclf.faults import UserFault
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{32}\.tmp(\..*)?", re.DOTALL)
 _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -24,11 +26,11 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
     Raises: UserFault when the disk is full, the folder is missing, or writing is not allowed.
     """
-    with _named_faults(path):
+    with named_faults(path):
         temporary = path.parent / f".{path.name[:100]}.{uuid.uuid4().hex}.tmp{path.suffix}"
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))  # the umask applies, as for any file
     try:
-        with _named_faults(path):
+        with named_faults(path):
             yield temporary
             if path.exists():
                 os.chmod(temporary, path.stat().st_mode & 0o7777)
@@ -48,16 +50,32 @@ def atomic_write(path: Path, content: bytes | str) -> None:
         temporary.write_bytes(data)
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Removes the temporary files in `folder` of a process that was killed; only for who alone writes there."""
+    if folder.is_dir():
+        for path in folder.iterdir():
+            if _TEMPORARY.fullmatch(path.name):
+                path.unlink()
+
+
+def no_space(error: OSError, path: object) -> UserFault | None:
+    """The fault of a full disk (or quota, or file-size limit), None where the error is another one."""
+    if error.errno not in _NO_SPACE:
+        return None
+    return UserFault(
+        f"no space left to write {path}", remedy="free some space and gpuclf resume the run, or choose another run.dir"
+    )
+
+
 @contextmanager
-def _named_faults(path: Path) -> Iterator[None]:
+def named_faults(path: Path) -> Iterator[None]:
+    """Within the block, errors of writing `path` that a user can mend become UserFaults."""
     try:
         yield
     except OSError as error:
-        if error.errno in _NO_SPACE:
-            raise UserFault(
-                f"no space left to write {path}; nothing was changed",
-                remedy="free some space, or choose another run.dir",
-            ) from error
+        full = no_space(error, path)
+        if full is not None:
+            raise full from error
         if error.errno in _NOT_ALLOWED:
             raise UserFault(f"not allowed to write {path}: {error.strerror}") from error
         if error.errno in (errno.ENOENT, errno.ENOTDIR) and not path.parent.is_dir():

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from gpuclf.data.atomic_write import named_faults
 from gpuclf.faults import UserFault
 from gpuclf.report.strict_json import dump
 from gpuclf.report.summary import StepRow
@@ -20,7 +21,7 @@ class MetricsLog:
     def __init__(self, path: Path):
         self._path = path
         try:
-            self._file = path.open("a+b")
+            self._file = path.open("a+b", buffering=0)  # what cannot be written is not tried again on closing
         except OSError as error:
             raise UserFault(f"cannot be written: {error.strerror}", file=path) from error
         self._cut(_end_of_last_line(path))
@@ -28,15 +29,9 @@ class MetricsLog:
     def append(self, rows: Iterable[StepRow]) -> None:
         """Writes the rows and hands them to the operating system at once, so that a person can follow the file."""
         block = b"".join(dump(row) + b"\n" for row in rows)
-        if not block:
-            return
-        try:
-            self._file.write(block)
-            self._file.flush()
-        except OSError as error:
-            raise UserFault(
-                f"cannot be written: {error.strerror}", file=self._path, remedy="free some space, then gpuclf resume"
-            ) from error
+        with named_faults(self._path):
+            while block:
+                block = block[self._file.write(block) :]
 
     def position(self) -> int:
         """Bytes written so far; always the end of a line. A checkpoint keeps it."""
@@ -44,7 +39,6 @@ class MetricsLog:
 
     def sync(self) -> int:
         """Makes the rows durable (fsync) before a checkpoint refers to them; returns the position."""
-        self._file.flush()
         os.fsync(self._file.fileno())
         return self.position()
 

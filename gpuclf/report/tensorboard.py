@@ -35,6 +35,7 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 from tensorboard.util.tensor_util import make_tensor_proto
 from torch import Tensor
 
+from gpuclf.data.atomic_write import named_faults
 from gpuclf.report.cell_curve import CellCurve
 from gpuclf.report.explain import top_features
 from gpuclf.report.plots import confusion_figure, png, pr_figure
@@ -196,7 +197,7 @@ class _EventFile:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
         new = not self._path.exists()
-        with self._path.open("ab") as file:
+        with named_faults(self._path), self._path.open("ab") as file:
             records = RecordWriter(file)
             if new:
                 records.write(Event(wall_time=time.time(), file_version="brain.Event:2").SerializeToString())

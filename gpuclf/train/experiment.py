@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gpuclf.data.atomic_write import remove_leftovers
 from gpuclf.faults import UserFault
 from gpuclf.train.checkpoint import Checkpoint, load_latest
 from gpuclf.train.corpus import Corpus
@@ -64,6 +65,9 @@ def run_experiment(
 def _newest_checkpoint(folder: Path, observer: Observer) -> Checkpoint | None:
     """What this process goes on from; the log is cut back to it. The first process tells what was found by all."""
     notes: list[str] = []
+    remove_leftovers(checkpoint_folder(folder))
+    if rank() == 0:
+        remove_leftovers(folder)
     saved = load_latest(
         checkpoint_folder(folder), notes.append, lambda checkpoint: observer.holds(checkpoint.values["log"])
     )
