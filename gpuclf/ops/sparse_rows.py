@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.prefetch import prefetch
 
 _AHEAD = 8  # features between the one that is fetched and the one that is used
@@ -28,7 +28,7 @@ def flat_weights(weights: Tensor) -> tuple[NDArray[Any], int]:
     return torch.as_strided(weights.detach(), (size,), (1,)).numpy(), stride
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def row_values(
     crow: Any, col: Any, val: Any, n: Any, col_scale: Any, row_scale: Any, columns: Any, x: Any
 ) -> tuple[Any, Any]:
@@ -50,7 +50,7 @@ def row_values(
     return count, square
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def block_scores(flat: Any, stride: Any, start: Any, columns: Any, x: Any, count: Any, out: Any) -> None:
     """out[j] = sum over i of x[i] · flat[columns[i]·stride + start + j], summed in the order of i for every j.
 

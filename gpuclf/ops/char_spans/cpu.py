@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 
-@njit(nogil=True, cache=True)
+
+@kernel
 def _count(text: Any, unit_ptr: Any, shortest: Any, longest: Any, keep_short: Any, span_ptr: Any) -> Any:
     span_ptr[0] = 0
     for u in range(unit_ptr.size - 1):
@@ -25,7 +26,7 @@ def _count(text: Any, unit_ptr: Any, shortest: Any, longest: Any, keep_short: An
         span_ptr[u + 1] = span_ptr[u] + count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _write(text: Any, unit_ptr: Any, shortest: Any, longest: Any, span_ptr: Any, starts: Any, ends: Any) -> Any:
     for u in range(unit_ptr.size - 1):
         lo, hi = unit_ptr[u], unit_ptr[u + 1]
@@ -48,7 +49,7 @@ def _write(text: Any, unit_ptr: Any, shortest: Any, longest: Any, span_ptr: Any,
             n += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _next(text: Any, i: Any, stop: Any) -> Any:
     i += 1
     while i < stop and (text[i] & 0xC0) == 0x80:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from functools import partial
 
-import numba
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.threads import run_on_threads
 
 _BLOCK = 2048  # features a task: some hundred tasks at usual vocabularies, each long enough to hide its start
@@ -64,7 +64,7 @@ def _documents(labels: Tensor, weight: Tensor, num_classes: int) -> Tensor:
     return weight @ one_hot
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _columns(crow, col, val, num_features):
     """CSR to CSC by counting: start (V+2,), documents and values of each column in document order."""
     start = np.zeros(num_features + 2, dtype=np.int64)
@@ -84,7 +84,7 @@ def _columns(crow, col, val, num_features):
     return start, doc, by_col
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _sum_block(start, doc, val, labels, weight, factor, first, end, table):
     """Fills table[first:end] (features, views, classes) from the columns, the row weights (docs, views) and factors."""
     num_views, num_classes = table.shape[1], table.shape[2]

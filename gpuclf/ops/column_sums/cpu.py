@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 
-@njit(nogil=True, cache=True)
+
+@kernel
 def _sum(crow: Any, col: Any, val: Any, group: Any, sums: Any) -> Any:
     for d in range(crow.size - 1):
         g = group[d]
@@ -18,7 +19,7 @@ def _sum(crow: Any, col: Any, val: Any, group: Any, sums: Any) -> Any:
                 sums[g, col[i]] += val[i]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _tally(crow: Any, col: Any, group: Any, sums: Any) -> Any:
     for d in range(crow.size - 1):
         g = group[d]

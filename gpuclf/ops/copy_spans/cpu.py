@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 
-@njit(nogil=True, cache=True)
+
+@kernel
 def _copy(text: Any, starts: Any, ends: Any, target: Any, places: Any) -> None:
     for i in range(starts.size):
         shift = places[i] - starts[i]

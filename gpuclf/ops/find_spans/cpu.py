@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.span_hash.cpu import hash_span, same_bytes
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _fill(names: Any, name_ptr: Any, slots: Any) -> Any:
     mask = np.uint64(slots.size - 1)
     for i in range(name_ptr.size - 1):
@@ -22,7 +22,7 @@ def _fill(names: Any, name_ptr: Any, slots: Any) -> Any:
         slots[slot] = i + 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _find(names: Any, name_ptr: Any, slots: Any, text: Any, starts: Any, ends: Any, out: Any) -> Any:
     mask = np.uint64(slots.size - 1)
     for i in range(starts.size):

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.span_hash.cpu import mix, same_bytes
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -21,7 +21,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LONG = 9  # stands for every length above 8
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _eight(text: Any, at: Any) -> Any:
     """Eight bytes as one number; written out, so that it becomes one load."""
     low = np.uint64(text[at]) | np.uint64(text[at + 1]) << np.uint64(8)
@@ -30,7 +30,7 @@ def _eight(text: Any, at: Any) -> Any:
     return low | high | np.uint64(text[at + 6]) << np.uint64(48) | np.uint64(text[at + 7]) << np.uint64(56)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _up_to_eight(text: Any, at: Any, size: Any) -> Any:
     """The first `size` of eight bytes, the others 0: without a loop, which would cost a mispredicted branch a word."""
     if size == 0:
@@ -43,7 +43,7 @@ def _up_to_eight(text: Any, at: Any, size: Any) -> Any:
     return word
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _key(text: Any, start: Any, end: Any) -> Any:
     """A hash that serves this table only; one-to-one for spans of one length up to 8."""
     size = end - start
@@ -55,7 +55,7 @@ def _key(text: Any, start: Any, end: Any) -> Any:
     return mix(h ^ _up_to_eight(text, start, size))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _grown(slots: Any, size: Any) -> Any:
     """The same entries in a table of `size` slots."""
     larger = np.zeros((size, 2), dtype=np.uint64)
@@ -70,7 +70,7 @@ def _grown(slots: Any, size: Any) -> Any:
     return larger
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _intern(text: Any, starts: Any, ends: Any, ids: Any) -> Any:
     room = 4096
     slots = np.zeros((room, 2), dtype=np.uint64)

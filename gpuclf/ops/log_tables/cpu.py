@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from functools import partial
 
-import numba
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.threads import run_on_threads
 
 _BLOCK_CELLS = 1 << 19  # table cells of a task's features, about: what it gathers stays in a core's cache
@@ -73,7 +73,7 @@ def _fill(
     _place(counts, exists, members, start, log_norm, base, logs, out)
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _gather(counts, exists, members, start, alpha, smoothed):
     """Writes count + alpha of all cells with a count, feature by feature; returns how many."""
     used = 0
@@ -90,7 +90,7 @@ def _gather(counts, exists, members, start, alpha, smoothed):
     return used
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _place(counts, exists, members, start, log_norm, base, logs, out):
     """Fills out, taking the logs in the order in which `_gather` wrote."""
     used = 0
@@ -109,7 +109,7 @@ def _place(counts, exists, members, start, log_norm, base, logs, out):
                         used += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _find_nonzero(bits, out):
     """From the bits of float64 cells: an "or" of integers vectorises, a test cell by cell does not."""
     magnitude = np.int64(0x7FFFFFFFFFFFFFFF)  # without the sign: -0.0 is zero
@@ -121,7 +121,7 @@ def _find_nonzero(bits, out):
             out[feature, f] = (found & magnitude) != 0
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def _add_features(table, out):
     for feature in range(table.shape[0]):
         for replica in range(table.shape[1]):

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 
-@njit(nogil=True, cache=True)
+
+@kernel
 def _map(crow: Any, col: Any, val: Any, mapping: Any, out_crow: Any, out_col: Any, out_val: Any, dropped: Any) -> Any:
     longest = 0
     for d in range(crow.size - 1):

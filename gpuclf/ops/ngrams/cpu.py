@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.span_hash.cpu import mix
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _pair_hash(left: Any, right: Any) -> Any:
     return mix(mix(np.uint64(left) + _GOLDEN) + np.uint64(right))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _intern_level(token_ptr: Any, tokens: Any, level: Any, n: Any, first_id: Any) -> Any:
     """Replaces level[p], the (n-1)-gram at p, by the id of the n-gram at p, where the document is long enough."""
     size = 4096
@@ -53,7 +53,7 @@ def _intern_level(token_ptr: Any, tokens: Any, level: Any, n: Any, first_id: Any
     return lefts[:count].copy(), rights[:count].copy()
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _grown(lefts: Any, rights: Any, count: Any, size: Any) -> Any:
     slots = np.zeros(size, dtype=np.int64)
     mask = np.uint64(size - 1)
@@ -65,7 +65,7 @@ def _grown(lefts: Any, rights: Any, count: Any, size: Any) -> Any:
     return slots
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _place(token_ptr: Any, level: Any, n: Any, cursor: Any, ids: Any) -> Any:
     for d in range(token_ptr.size - 1):
         for p in range(token_ptr[d], token_ptr[d + 1] - n + 1):

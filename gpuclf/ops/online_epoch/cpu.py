@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.online_epoch.records import Counts, Model, Rule, ScaledRows, Streams, no_counts
 from gpuclf.ops.prefetch import prefetch
 from gpuclf.ops.sparse_rows import block_scores, flat_weights, row_values
@@ -72,7 +72,7 @@ def _tasks(start: list[int], lengths: list[int], classes: int, threads: int) -> 
     return sorted(tasks, key=lambda task: ((task[1] - task[2]) * lengths[task[0]], task))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _walk(
     crow: Any, col: Any, val: Any, labels: Any, col_scale: Any, row_scale: Any, order: Any, batch: Any, mean: Any,
     flat: Any, stride: Any, sums: Any, sums_stride: Any, classes: Any,
@@ -124,7 +124,7 @@ def _walk(
             )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _decide(
     s: Any, y: Any, square: Any,
     step: Any, on_margin: Any, scaled: Any, augmented: Any, C: Any, gamma: Any, cost: Any,
@@ -155,7 +155,7 @@ def _decide(
     return alpha, rival, np.int64(wrong), max(0.0, target - m)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _apply(
     columns: Any, x: Any, count: Any, y: Any, alpha: Any, rival: Any, share: Any, steps: Any, before: Any,
     flat: Any, stride: Any, sums: Any, sums_stride: Any, classes: Any,

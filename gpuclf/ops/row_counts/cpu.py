@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 
-@njit(nogil=True, cache=True)
+
+@kernel
 def _count(ptr: Any, ids: Any, num_columns: Any, crow: Any, col: Any, count: Any) -> Any:
     entry = np.full(num_columns, -1, dtype=np.int64)
     n = 0
@@ -31,7 +32,7 @@ def _count(ptr: Any, ids: Any, num_columns: Any, crow: Any, col: Any, count: Any
     return n
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _expanded_size(ids: Any, start: Any) -> Any:
     total = 0
     for i in ids:
@@ -39,7 +40,7 @@ def _expanded_size(ids: Any, start: Any) -> Any:
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _count_expanded(ptr: Any, ids: Any, start: Any, columns: Any, num_columns: Any, crow: Any) -> Any:
     entry = np.full(num_columns, -1, dtype=np.int64)
     size = min(_expanded_size(ids, start), max(1024, 4 * ids.size))

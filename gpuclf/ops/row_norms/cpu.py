@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import math
+from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 
-@njit(nogil=True, cache=True)
+
+@kernel
 def _norms(crow: Any, col: Any, val: Any, col_scale: Any, order: Any, out: Any) -> Any:
     for d in range(crow.size - 1):
         total = 0.0

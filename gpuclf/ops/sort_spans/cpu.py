@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 
-@njit(nogil=True, cache=True)
+
+@kernel
 def _beginnings(names: Any, name_ptr: Any, out: Any) -> Any:
     """The first eight bytes, big end first, padded with 0; `_order_ties` tells a short name from its padded twin."""
     for i in range(name_ptr.size - 1):
@@ -23,7 +24,7 @@ def _beginnings(names: Any, name_ptr: Any, out: Any) -> Any:
         out[i] = key
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _after(names: Any, name_ptr: Any, a: Any, b: Any) -> Any:
     """Whether name a sorts after name b."""
     size_a, size_b = name_ptr[a + 1] - name_ptr[a], name_ptr[b + 1] - name_ptr[b]
@@ -34,7 +35,7 @@ def _after(names: Any, name_ptr: Any, a: Any, b: Any) -> Any:
     return size_a > size_b
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _merge_sort(names: Any, name_ptr: Any, order: Any, spare: Any, lo: Any, hi: Any) -> Any:
     width = 1
     while width < hi - lo:
@@ -52,7 +53,7 @@ def _merge_sort(names: Any, name_ptr: Any, order: Any, spare: Any, lo: Any, hi: 
         width *= 2
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _order_ties(names: Any, name_ptr: Any, keys: Any, order: Any) -> Any:
     spare = np.empty_like(order)
     lo = 0

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
+
+from gpuclf.ops.kernel import kernel
 
 _BASIS = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x100000001B3)
@@ -15,14 +16,14 @@ _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def mix(z: Any) -> Any:
     z = (z ^ (z >> np.uint64(30))) * _MIX1
     z = (z ^ (z >> np.uint64(27))) * _MIX2
     return z ^ (z >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def hash_span(text: Any, start: Any, end: Any) -> Any:
     h = _BASIS
     for i in range(start, end):
@@ -30,7 +31,7 @@ def hash_span(text: Any, start: Any, end: Any) -> Any:
     return mix(h)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def same_bytes(text: Any, start: Any, end: Any, other: Any, other_start: Any, other_end: Any) -> Any:
     if end - start != other_end - other_start:
         return False
@@ -40,7 +41,7 @@ def same_bytes(text: Any, start: Any, end: Any, other: Any, other_start: Any, ot
     return i == end - start
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _hashes(text: Any, starts: Any, ends: Any, out: Any) -> Any:
     for i in range(starts.size):
         out[i] = hash_span(text, starts[i], ends[i])

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.sparse_rows import block_scores, flat_weights, row_values
 from gpuclf.ops.threads import run_on_threads
 
@@ -46,7 +46,7 @@ def sparse_scores(
     return torch.from_numpy(cells).view(docs.numel(), replicas, classes).permute(1, 0, 2)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _score(
     crow: Any, col: Any, val: Any, col_scale: Any, row_scale: Any, docs: Any, flat: Any, stride: Any, out: Any
 ) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 
-@njit(nogil=True, cache=True)
+
+@kernel
 def char_at(text: Any, i: Any) -> Any:
     """Code point and byte length of the UTF-8 character that begins at byte i."""
     lead = np.int64(text[i])
@@ -24,7 +25,7 @@ def char_at(text: Any, i: Any) -> Any:
     return upper | ((np.int64(text[i + 2]) & 0x3F) << 6) | (np.int64(text[i + 3]) & 0x3F), 4
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _walk(text: Any, doc_ptr: Any, classes: Any, min_chars: Any, starts: Any, ends: Any, token_ptr: Any) -> Any:
     n = 0
     token_ptr[0] = 0
