@@ -26,8 +26,9 @@ def _cache_folder() -> str:
     return os.path.join(base, "gpuclf", f"kernels-{digest.hexdigest()[:16]}")
 
 
-if not numba.config.CACHE_DIR:
-    numba.config.CACHE_DIR = _cache_folder()
+_settings: Any = numba.config
+if not _settings.CACHE_DIR:
+    _settings.CACHE_DIR = _cache_folder()
 
 kernel: Any = numba.njit(nogil=True, cache=True)
 """The decorator of CPU kernels. No parallel loops, no fast-math: threads and bits are the caller's to decide."""

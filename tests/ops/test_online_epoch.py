@@ -128,6 +128,44 @@ def test_bits_do_not_depend_on_threads_or_company(threads: Callable[[int], None]
         assert torch.equal(alone.sums[:, 0], results[0].sums[:, r])
 
 
+LIMITS = {
+    "ascending": [0.001, 0.01, 0.05, 0.05, 0.2, 1.0, 10.0, torch.inf],
+    "never reached": [100.0, 200.0, 300.0, 400.0, torch.inf],
+    "all reached": [1e-4, 2e-4, 3e-4],
+    "descending": [10.0, 1.0, 0.1, 0.01],
+    "mixed": [0.1, 10.0, 0.01, 10.0, 20.0],
+}
+
+
+@pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS)
+@pytest.mark.parametrize("step", ["pa1", "pa2", "perceptron"])
+@pytest.mark.parametrize("average", [True, False])
+def test_replicas_with_a_common_history_are_each_what_they_are_alone(
+    limits: list[float], step: Any, average: bool
+) -> None:
+    """On the CPU, steps that no C limits yet are worked out once for all replicas that they are common to."""
+    s = setting(docs=120, classes=4)
+    order = s.streams.order[:1]
+    limit = torch.tensor(limits, dtype=torch.float64)
+
+    def train(chosen: torch.Tensor) -> tuple[Model, list[Counts]]:
+        model = s.model(torch.float32, average, len(chosen))
+        streams = Streams(order, s.streams.view[:1], torch.tensor([0, len(chosen)]))
+        rule = Rule(step, chosen, torch.ones_like(chosen), update_on="margin" if step != "perceptron" else "error")
+        return model, [online_epoch(s.rows, streams, rule, model) for _ in range(3)]
+
+    together, counts = train(limit)
+    for r in range(len(limits)):
+        alone, own = train(limit[r : r + 1])
+        assert torch.equal(alone.weights[:, 0], together.weights[:, r])
+        if average:
+            assert alone.sums is not None
+            assert together.sums is not None
+            assert torch.equal(alone.sums[:, 0], together.sums[:, r])
+        for one, all_of_them in zip(own, counts, strict=True):
+            assert [part[0] for part in one] == [part[r] for part in all_of_them]
+
+
 def test_tasks_cover_every_replica_once_and_fill_the_threads() -> None:
     tasks = cpu._tasks([0, 7, 14, 21, 28, 35], [100] * 5, 20, 2)
     assert sorted(r for _, a, b in tasks for r in range(a, b)) == list(range(35))
