@@ -18,7 +18,7 @@ COUNTS = st.integers(0, 300)
 @pytest.mark.parametrize(
     ("counts", "exact", "plain", "plain_p", "corrected", "corrected_p"),
     [
-        ((5, 0), 0.0625, 5.0, 0.025347318677468325, 3.2, 0.07363827013030258),
+        ((5, 0), 0.0625, 5.0, 0.025347318677468325, 3.2, 0.07363827012030258),
         ((10, 2), 0.03857421875, 5.333333333333333, 0.020921335337794035, 4.083333333333333, 0.04330814281079206),
         ((15, 30), 0.035697803555194696, 5.0, 0.025347318677468325, 4.355555555555555, 0.036888425707049914),
         (
@@ -37,9 +37,9 @@ def test_the_figures_of_statsmodels(
     test = mcnemar(*counts)
     assert test.exact_p == pytest.approx(exact, rel=1e-9)
     assert test.chi_squared == pytest.approx(plain, rel=1e-14)
-    assert test.chi_squared_p == pytest.approx(plain_p, rel=1e-11)
+    assert test.chi_squared_p == pytest.approx(plain_p, rel=1e-12)
     assert test.corrected == pytest.approx(corrected, rel=1e-14)
-    assert test.corrected_p == pytest.approx(corrected_p, rel=1e-11)
+    assert test.corrected_p == pytest.approx(corrected_p, rel=1e-12)
 
 
 @given(COUNTS, COUNTS)
@@ -49,8 +49,8 @@ def test_every_form_against_scipy(only_first: int, only_second: int) -> None:
         assert (test.form, test.statistic, test.p) == ("no disagreement", 0.0, 1.0)
         return
     assert test.exact_p == pytest.approx(stats.binomtest(only_first, total).pvalue, rel=1e-9)
-    assert test.chi_squared_p == pytest.approx(stats.chi2.sf(test.chi_squared, 1), rel=1e-11)
-    assert test.corrected_p == pytest.approx(stats.chi2.sf(test.corrected, 1), rel=1e-11)
+    assert test.chi_squared_p == pytest.approx(stats.chi2.sf(test.chi_squared, 1), rel=1e-12)
+    assert test.corrected_p == pytest.approx(stats.chi2.sf(test.corrected, 1), rel=1e-12)
     if total < 25:
         assert (test.form, test.statistic, test.p) == ("exact binomial", min(only_first, only_second), test.exact_p)
     else:
