@@ -15,40 +15,46 @@ USER_FAULT = 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code: 0 done, 2 a user's fault, 130/143 stopped by a signal."""
     options = _parser().parse_args(arguments)
-    from gpuclf.faults import UserFault
-    from gpuclf.train import distribution
     from gpuclf.train.signals import Interrupted, stop_on_signals
 
     with stop_on_signals() as stop:
         try:
-            distribution.join_group()
-            return int(options.run(options, stop))
-        except UserFault as fault:
-            _tell(fault)
-            return USER_FAULT
-        except distribution.PeerFailed:
-            distribution.wait_until_told()
-            return USER_FAULT
+            return _answer(options, stop)
         except Interrupted as interrupted:
-            if distribution.rank() == 0:
+            from gpuclf.train.distribution import rank
+
+            if rank() == 0:
                 print(f"gpuclf: {interrupted}", file=sys.stderr)
             return interrupted.exit_code
         except KeyboardInterrupt:
             print("gpuclf: stopped at once by a second SIGINT", file=sys.stderr)
             return 128 + signal.SIGINT
-        except BrokenPipeError:
-            sys.stderr.close()
-            return 1
-        except OSError as error:
-            from gpuclf.data.atomic_write import no_space
 
-            full = no_space(error, error.filename or "a file")
-            if full is None:
-                raise
-            _tell(full)
-            return USER_FAULT
-        finally:
-            distribution.leave_group()
+
+def _answer(options: argparse.Namespace, stop: Any) -> int:
+    """Runs the command, in a group with the other processes that torchrun has started, and tells a user's fault."""
+    from gpuclf.data.atomic_write import no_space
+    from gpuclf.faults import UserFault
+    from gpuclf.train import distribution
+
+    try:
+        distribution.join_group()
+        return int(options.run(options, stop))
+    except UserFault as fault:
+        _tell(fault)
+    except distribution.PeerFailed:
+        distribution.wait_until_told()
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except OSError as error:
+        full = no_space(error, error.filename or "a file")
+        if full is None:
+            raise
+        _tell(full)
+    finally:
+        distribution.leave_group()
+    return USER_FAULT
 
 
 def _tell(fault: Any) -> None:
@@ -115,6 +121,7 @@ def _train(arguments: argparse.Namespace, stop: Any) -> int:
     from datetime import datetime
 
     from gpuclf.config import load
+    from gpuclf.faults import UserFault
     from gpuclf.report.run_folder import RunFolder, default_path
     from gpuclf.train.distribution import everyones, rank
 
@@ -123,8 +130,12 @@ def _train(arguments: argparse.Namespace, stop: Any) -> int:
     path = options.run.dir or default_path(options.run.root, options.name, datetime.now())
     if rank() == 0:
         folder = RunFolder.create(path)
-        folder.write_overrides(arguments.overrides)
-        folder.write_config(loaded.resolved_yaml())
+        try:
+            folder.write_overrides(arguments.overrides)
+            folder.write_config(loaded.resolved_yaml())
+        except UserFault:
+            folder.discard()
+            raise
     return _run(loaded, RunFolder.open(everyones(path)[0]), stop, resumes=False)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from typing import Any
 
 _SHORTEST_NAP, _LONGEST_NAP = 0.005, 0.25  # seconds between two looks at who has come
@@ -78,8 +79,8 @@ def meet() -> None:
     _store.set(f"gpuclf/meeting {_meetings}/{rank()}", "")
     others = [f"gpuclf/meeting {_meetings}/{number}" for number in range(world())]
     nap = _SHORTEST_NAP
-    while not _store.check(others):
-        if _store.check([_FAILED]):
+    while not _known(others):
+        if _known([_FAILED]):
             raise PeerFailed
         time.sleep(nap)
         nap = min(2 * nap, _LONGEST_NAP)
@@ -116,8 +117,13 @@ def first_to_fail() -> bool:
     """
     if _store is None:
         return True
-    if _store.add(_FAILED, 1) == 1:
-        return True
+    import torch.distributed as dist
+
+    try:
+        if _store.add(_FAILED, 1) == 1:
+            return True
+    except dist.DistError:
+        return False  # the process that held the store has failed before
     wait_until_told()
     return False
 
@@ -131,5 +137,16 @@ def failure_told() -> None:
 def wait_until_told() -> None:
     """Lets the process that failed first print its message."""
     end = time.monotonic() + _PATIENCE
-    while not _store.check([_TOLD]) and time.monotonic() < end:
-        time.sleep(_SHORTEST_NAP)
+    with suppress(PeerFailed):
+        while not _known([_TOLD]) and time.monotonic() < end:
+            time.sleep(_SHORTEST_NAP)
+
+
+def _known(keys: list[str]) -> bool:
+    """Whether all these keys are in the store. Raises PeerFailed when the process that holds the store is gone."""
+    import torch.distributed as dist
+
+    try:
+        return bool(_store.check(keys))
+    except dist.DistError as error:
+        raise PeerFailed from error
