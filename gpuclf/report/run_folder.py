@@ -48,6 +48,12 @@ class RunFolder:
         """An existing run folder."""
         if not path.exists():
             raise UserFault("there is no such run folder", file=path, remedy="give the folder that a train run printed")
+        if path.is_file():
+            raise UserFault(
+                "is a file, not a run folder; pickled objects (.pkl, .pt, .bin) are never loaded",
+                file=path,
+                remedy="give the folder that a train run printed",
+            )
         if not (path / "config.yaml").is_file():
             raise UserFault(
                 "is not a run folder: it has no config.yaml",

@@ -73,7 +73,8 @@ def _read(path: Path) -> Checkpoint:
             header = opened.metadata() or {}
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (not a dict)
     except SafetensorError as error:
-        raise UserFault(f"is not a gpuclf checkpoint ({error})", file=path) from error
+        message = f"is not a gpuclf checkpoint ({error}); pickled objects are never loaded"
+        raise UserFault(message, file=path) from error
     if header.get("format") != str(FORMAT):
         raise UserFault(
             f"has checkpoint format {header.get('format')}, this gpuclf reads format {FORMAT}",

@@ -21,6 +21,7 @@ from gpuclf.train.distribution import everyones, rank, world
 from gpuclf.train.final_stage import FINAL, SeedModel, kept_models, train_final
 from gpuclf.train.grid import Cell, expand, seeds_of
 from gpuclf.train.grid_stage import GridResult, out_of_fold, run_grid
+from gpuclf.train.input_files import require_inputs
 from gpuclf.train.labelled_file import Predictions, figures, predict_labelled, read_labelled
 from gpuclf.train.model_file import save_model
 from gpuclf.train.observer import Observer
@@ -91,6 +92,7 @@ def _newest_checkpoint(folder: Path, observer: Observer) -> Checkpoint | None:
 
 def _run(context: RunContext) -> ExperimentResult | None:
     options = context.options
+    require_inputs(options)
     cells, seeds = expand(options), seeds_of(options)
     began_with = context.saved.values["fingerprint"] if context.saved is not None else None
     source = CorpusSource(context.observer, context.watch, began_with)

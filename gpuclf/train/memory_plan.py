@@ -8,6 +8,7 @@ from gpuclf.train.corpus import Corpus
 from gpuclf.train.corpus_source import CorpusSource
 from gpuclf.train.devices import choose_device
 from gpuclf.train.grid import expand, seeds_of, split_structural
+from gpuclf.train.input_files import require_inputs
 from gpuclf.train.observer import Observer
 from gpuclf.train.options import ExperimentOptions
 from gpuclf.train.plan import plan_batches
@@ -34,6 +35,7 @@ class MemoryPlan:
 
 def plan_memory(options: ExperimentOptions, observer: Observer) -> MemoryPlan:
     """Reads and encodes the data of an experiment and plans its batches; folds are checked too."""
+    require_inputs(options)
     device = choose_device(options.device)
     cells, seeds = expand(options), seeds_of(options)
     source = CorpusSource(observer, Stopwatch())

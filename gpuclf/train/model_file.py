@@ -108,6 +108,8 @@ def load_model(folder: Path, device: torch.device) -> Model:
 
 
 def _read_about(path: Path) -> dict[str, Any]:
+    if path.parent.is_file():
+        raise UserFault(_REFUSED, file=path.parent, remedy="give the folder of a finished run")
     if not path.is_file():
         raise UserFault("there is no trained model here", file=path.parent, remedy="give the folder of a finished run")
     try:

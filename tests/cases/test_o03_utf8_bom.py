@@ -31,11 +31,7 @@ def test_the_first_document_of_standard_input(gpuclf: Gpuclf, case: Path) -> Non
 
 
 def test_the_first_key_of_a_config(gpuclf: Gpuclf, case: Path) -> None:
-    config = gpuclf.text(
-        "marked.yaml",
-        f"{MARK}seed: 7\nmodel: {{type: naive_bayes}}\ndata: {{train: {case / 'train.txt'}}}\nrun: {{tensorboard: no}}\n".replace(
-            "no}", "false}"
-        ),
-    )
+    rest = f"data: {{train: {case / 'train.txt'}}}\nrun: {{tensorboard: false}}\n"
+    config = gpuclf.text("marked.yaml", f"{MARK}seed: 7\nmodel: {{type: naive_bayes}}\n{rest}")
     run, _ = gpuclf.train(config)
     assert "\nseed: 7\n" in (run / "config.yaml").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from tests.cli.drive import Gpuclf, vocabulary
 
 def test_every_one_letter_word_is_a_feature(gpuclf: Gpuclf, case: Path, learner: dict[str, Any]) -> None:
     run = gpuclf.trained(learner, data={"train": case / "train.txt"})
-    assert set(vocabulary(run)) == set(["i", "want", "c", "d", "gave", "a", "6", "7", "有", "没", "的"])
+    assert set(vocabulary(run)) == {"i", "want", "c", "d", "gave", "a", "6", "7", "有", "没", "的"}
     assert gpuclf.done("predict", run, stdin="有\n没\n".encode()).labels == ["yes", "no"]
 
 
