@@ -16,8 +16,17 @@ def write_starter(folder: Path) -> list[Path]:
 
     Raises UserFault where the folder holds anything.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not folder.is_dir():
+        raise UserFault("is a file, not a folder", file=folder, remedy="name a new folder")
+    if folder.is_dir() and any(folder.iterdir()):
         raise UserFault("is not empty", file=folder, remedy="name a new folder: nothing is ever written over")
+    try:
+        return _write(folder)
+    except OSError as error:
+        raise UserFault(f"cannot be written: {error.strerror}", file=folder, remedy="name another folder") from error
+
+
+def _write(folder: Path) -> list[Path]:
     source = files("gpuclf.data") / "starter_files"
     written = []
     for name in _FILES:

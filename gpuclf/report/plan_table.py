@@ -14,11 +14,17 @@ from gpuclf.train.observer import SilentObserver
 
 
 class ReadingObserver(SilentObserver):
-    """Prints what was read, and notes, to stderr."""
+    """Prints what was read, each file once, and notes, to stderr."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, str]] = set()
 
     def read(self, role: str, report: ReadReport) -> None:
         del role
-        print_read_reports([report])
+        found = str(report.path), report.sha256
+        if found not in self._told:  # else read once more, for other features
+            print_read_reports([report])
+            self._told.add(found)
 
     def note(self, message: str) -> None:
         print(f"note: {visible(message)}", file=sys.stderr)

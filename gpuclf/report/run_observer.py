@@ -47,9 +47,12 @@ class RunObserver:
 
     def read(self, role: str, report: ReadReport) -> None:
         del role
+        found = Fingerprint(path=str(report.path), size=report.bytes, sha256=report.sha256)
+        if found in self._files:
+            return  # read once more, for other features
         print_read_reports([report])
         self._files = [file for file in self._files if file["path"] != str(report.path)]
-        self._files.append({"path": str(report.path), "size": report.bytes, "sha256": report.sha256})
+        self._files.append(found)
         self._folder.write_env(environment(self._device, self._seeds, self._files))
 
     def note(self, message: str) -> None:

@@ -22,7 +22,7 @@ from gpuclf.train.final_stage import FINAL, SeedModel, kept_models, train_final
 from gpuclf.train.grid import Cell, expand, seeds_of
 from gpuclf.train.grid_stage import GridResult, out_of_fold, run_grid
 from gpuclf.train.input_files import require_inputs
-from gpuclf.train.labelled_file import Predictions, figures, predict_labelled, read_labelled
+from gpuclf.train.labelled_file import Predictions, check_labelled, figures, predict_labelled, read_labelled
 from gpuclf.train.model_file import save_model
 from gpuclf.train.observer import Observer
 from gpuclf.train.options import ExperimentOptions
@@ -30,6 +30,7 @@ from gpuclf.train.run_context import RunContext, checkpoint_folder
 from gpuclf.train.selection import CellRecord, RunRecord, cell_records
 from gpuclf.train.signals import Interrupted, StopRequest
 from gpuclf.train.stopwatch import Stopwatch
+from gpuclf.train.views import fold_record, held_out_split
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _run(context: RunContext) -> ExperimentResult | None:
     cells, seeds = expand(options), seeds_of(options)
     began_with = context.saved.values["fingerprint"] if context.saved is not None else None
     source = CorpusSource(context.observer, context.watch, began_with)
-    context.fingerprint = source.corpus(cells[0].options).sha256
+    context.fingerprint = _checked(options, source.corpus(cells[0].options)).sha256
     held_out = options.folds is not None or options.validation is not None
     grid = run_grid(context, source, cells, seeds, not _refits(options)) if held_out else None
     if rank() != 0:
@@ -106,6 +107,13 @@ def _run(context: RunContext) -> ExperimentResult | None:
     models = _final(context, corpus, cell, seeds, grid)
     save_model(context.folder, models[0].model)
     return _finished(context, corpus, cells, cell, grid, models)
+
+
+def _checked(options: ExperimentOptions, corpus: Corpus) -> Corpus:
+    """The corpus, once the test file is known to be readable beside it."""
+    if options.test is not None:
+        check_labelled(options.data, options.test.file, corpus.index_base)
+    return corpus
 
 
 def _refits(options: ExperimentOptions) -> bool:
@@ -164,6 +172,9 @@ def _finished(
         held_out = None
         if grid is not None:
             held_out = _held_out_predictions(corpus, grid)
+            split = held_out_split(options, corpus)
+            if split is not None and split.folded:
+                metrics["folds"] = fold_record(split, corpus)
             metrics["out_of_fold"] = figures(held_out, probabilities, len(corpus.classes))
     metrics["seconds"] = {name: round(value, 6) for name, value in context.watch.seconds.items()}
     metrics["device"] = str(context.device)

@@ -49,6 +49,13 @@ class Predictions:
         return self.scores.argmax(dim=1)
 
 
+def check_labelled(data: DataOptions, file: Path, index_base: int | None) -> None:
+    """Raises the faults of a labelled file that its beginning tells, so that none comes up after training only."""
+    for _ in open_reader(file, data, index_base=index_base).chunks():
+        return
+    raise UserFault("holds no document", file=file)
+
+
 def read_labelled(
     model: Model, data: DataOptions, file: Path, role: str, observer: Observer, watch: Stopwatch
 ) -> Encoded:
