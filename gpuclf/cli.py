@@ -98,6 +98,28 @@ def _parser() -> argparse.ArgumentParser:
     predict.add_argument("--input-format", metavar="FORMAT", help="default: the run's data format; stdin: lines")
     predict.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
 
+    compare = _command(commands, "compare", _compare, "which of several runs is better, and whether the data can tell")
+    compare.add_argument(
+        "systems",
+        nargs="*",
+        type=Path,
+        metavar="RUN",
+        help="a run, a predictions.tsv, or a table with columns gold, A, B",
+    )
+    compare.add_argument("--metric", choices=("accuracy", "macro_f1", "micro_f1", "weighted_f1"), default="accuracy")
+    compare.add_argument("--samples", type=_at_least_one, default=10_000, help="of the bootstrap (default 10000)")
+    compare.add_argument("--seed", type=int, default=0, help="of the bootstrap's draws (default 0)")
+    compare.add_argument("--alpha", type=_share, default=0.05, help="chance of a false alarm (default 0.05)")
+    compare.add_argument("--different-tests", action="store_true", help="the runs have independent test sets")
+    compare.add_argument(
+        "--counts",
+        nargs=2,
+        type=int,
+        metavar=("B", "C"),
+        help="McNemar's test of two counts: only A right, only B right",
+    )
+    compare.add_argument("--json", action="store_true", help="all figures as JSON")
+
     show = _command(commands, "show", _show, "a run's model for a person: top features, confusions, sizes")
     show.add_argument("folder", type=Path, metavar="RUN")
     show.add_argument("--features", type=int, default=8, metavar="N", help="features a class (default 8)")
@@ -215,6 +237,19 @@ def _predict(arguments: argparse.Namespace, stop: Any) -> int:
     return 0
 
 
+def _compare(arguments: argparse.Namespace, stop: Any) -> int:
+    del stop
+    from gpuclf.report.comparison import Settings
+    from gpuclf.report.comparison_command import compare_counts, compare_files
+
+    if arguments.counts is not None:
+        compare_counts(arguments.systems, *arguments.counts, as_json=arguments.json)
+        return 0
+    named = (arguments.metric, arguments.samples, arguments.seed, arguments.alpha, arguments.different_tests)
+    compare_files(arguments.systems, Settings(*named), as_json=arguments.json)
+    return 0
+
+
 def _show(arguments: argparse.Namespace, stop: Any) -> int:
     del stop
     from gpuclf.report.explain import print_model
@@ -249,3 +284,19 @@ def _init(arguments: argparse.Namespace, stop: Any) -> int:
         print(f"wrote {path}")
     print(f"next: gpuclf train {written[0]}")
     return 0
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number between 0 and 1")
+    return value

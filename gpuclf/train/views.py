@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -55,6 +57,26 @@ def whole_split(corpus: Corpus) -> Split:
     """One view that trains on every row of the training file."""
     mask = np.arange(corpus.num_docs) < corpus.num_train_docs
     return Split(torch.from_numpy(mask[None]), (0,), folded=False)
+
+
+def fold_record(split: Split, corpus: Corpus) -> dict[str, Any]:
+    """What metrics.json keeps of folds: enough to tell whether two runs have the same ones.
+
+    `assignment` is a digest of which document key is held out by which view; test_train_ratio the mean of held-out by
+    training documents (Nadeau & Bengio's n_test / n_train).
+    """
+    order = np.argsort(corpus.keys, kind="stable")
+    held_out = ~split.train.numpy()
+    digest = hashlib.sha256(corpus.keys[order].astype("<i8").tobytes())
+    digest.update(np.packbits(held_out[:, order]).tobytes())
+    sizes = held_out.sum(axis=1)
+    return {
+        "numbers": list(split.view_numbers),
+        "documents": corpus.num_docs,
+        "held_out": sizes.tolist(),
+        "test_train_ratio": float(np.mean(sizes / (corpus.num_docs - sizes))),
+        "assignment": digest.hexdigest(),
+    }
 
 
 def _folds(
