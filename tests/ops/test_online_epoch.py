@@ -140,10 +140,8 @@ LIMITS = {
 @pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS)
 @pytest.mark.parametrize("step", ["pa1", "pa2", "perceptron"])
 @pytest.mark.parametrize("average", [True, False])
-def test_replicas_with_a_common_history_are_each_what_they_are_alone(
-    limits: list[float], step: Any, average: bool
-) -> None:
-    """On the CPU, steps that no C limits yet are worked out once for all replicas that they are common to."""
+def test_every_limit_of_a_stream_gives_what_it_gives_alone(limits: list[float], step: Any, average: bool) -> None:
+    """Whatever the order of the limits, and whether or not they are ever reached."""
     s = setting(docs=120, classes=4)
     order = s.streams.order[:1]
     limit = torch.tensor(limits, dtype=torch.float64)

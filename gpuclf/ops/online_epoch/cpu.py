@@ -82,8 +82,6 @@ def _walk(
     """One epoch of a block of neighbouring replicas, whose weights of feature v begin at flat[v · stride].
 
     Per batch of rows: score and decide with the weights as they stand, then apply the updates row by row.
-    Replicas lead-1, lead, … have had the same history so far and are worked on once, as replica lead-1; the first of
-    them whose C limits a step goes its own way from there. All of them are filled in again at the end.
     """
     longest = 0
     for n in order:
@@ -95,7 +93,6 @@ def _walk(
     alpha = np.empty((batch, replicas))
     rival = np.empty((batch, replicas), np.int64)
     count = 0
-    lead = replicas if batch > 1 else _lead(flat, stride, sums, sums_stride, classes, step, scaled, C, gamma, steps)
     for begin in range(0, order.size, batch):
         size = min(batch, order.size - begin)
         some = False
@@ -103,25 +100,17 @@ def _walk(
             n = order[begin + b]
             y = labels[n]
             count, square = row_values(crow, col, val, n, col_scale, row_scale, columns, x)
-            block_scores(flat, stride, 0, columns, x, count, scores[: lead * classes])
-            r = 0
-            while r < lead:
-                s = scores[r * classes : (r + 1) * classes]
-                a, k, wrong, hinge = _decide(s, y, square, step, on_margin, scaled, augmented, C[r], gamma[r], cost)
-                if r == lead - 1 and lead < replicas and step == 1 and a == C[r]:
-                    free = _decide(s, y, square, step, on_margin, scaled, augmented, C[lead], gamma[lead], cost)[0]
-                    if free != a:
-                        _copy_replica(flat, stride, classes, r, lead)
-                        _copy_replica(sums, sums_stride, classes, r, lead)
-                        scores[lead * classes : (lead + 1) * classes] = s
-                        mistakes[lead], updates[lead], loss[lead] = mistakes[r], updates[r], loss[r]
-                        lead += 1
+            block_scores(flat, stride, 0, columns, x, count, scores)
+            for r in range(replicas):
+                a, k, wrong, hinge = _decide(
+                    scores[r * classes : (r + 1) * classes], y, square,
+                    step, on_margin, scaled, augmented, C[r], gamma[r], cost,
+                )  # fmt: skip
                 alpha[b, r], rival[b, r] = a, k
                 mistakes[r] += wrong
                 updates[r] += a > 0
                 loss[r] += hinge
                 some = some or a > 0
-                r += 1
         if not some:
             continue
         for b in range(size):
@@ -130,51 +119,9 @@ def _walk(
                 count, _ = row_values(crow, col, val, n, col_scale, row_scale, columns, x)
             share = 1.0 / size if mean else 1.0
             _apply(
-                columns, x, count, labels[n], alpha[b, :lead], rival[b, :lead], share, steps, begin,
+                columns, x, count, labels[n], alpha[b], rival[b], share, steps, begin,
                 flat, stride, sums, sums_stride, classes,
             )  # fmt: skip
-    for r in range(lead, replicas):
-        _copy_replica(flat, stride, classes, lead - 1, r)
-        _copy_replica(sums, sums_stride, classes, lead - 1, r)
-        mistakes[r], updates[r], loss[r] = mistakes[lead - 1], updates[lead - 1], loss[lead - 1]
-
-
-@kernel
-def _lead(
-    flat: Any, stride: Any, sums: Any, sums_stride: Any, classes: Any,
-    step: Any, scaled: Any, C: Any, gamma: Any, steps: Any,
-) -> Any:  # fmt: skip
-    """How many replicas have histories of their own: from the last of these on, all are equal and C does not fall.
-
-    With PA-II, C shapes every step; with PA-I it only limits, so that replicas of ascending C keep together for long.
-    """
-    lead = C.size
-    while step != 2 and lead > 1:
-        a, b = lead - 2, lead - 1
-        if C[a] > C[b] or (scaled and gamma[a] != gamma[b]) or steps[a] != steps[b]:
-            break
-        if not (_same_replica(flat, stride, classes, a, b) and _same_replica(sums, sums_stride, classes, a, b)):
-            break
-        lead -= 1
-    return lead
-
-
-@kernel
-def _same_replica(flat: Any, stride: Any, classes: Any, a: Any, b: Any) -> Any:
-    """Whether replicas a and b have the same weights."""
-    for base in range(0, flat.size, stride if stride > 0 else 1):
-        for k in range(classes):
-            if flat[base + a * classes + k] != flat[base + b * classes + k]:
-                return False
-    return True
-
-
-@kernel
-def _copy_replica(flat: Any, stride: Any, classes: Any, source: Any, target: Any) -> None:
-    """Replica `target` gets the weights of replica `source`."""
-    for base in range(0, flat.size, stride if stride > 0 else 1):
-        for k in range(classes):
-            flat[base + target * classes + k] = flat[base + source * classes + k]
 
 
 @kernel

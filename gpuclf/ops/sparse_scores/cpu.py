@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from gpuclf.ops.kernel import kernel
-from gpuclf.ops.sparse_rows import block_scores, flat_weights, row_values
+from gpuclf.ops.gathered_sum import gathered_sum
+from gpuclf.ops.sparse_rows import flat_weights, row_values
 from gpuclf.ops.threads import run_on_threads
 
 _PIECE = 64  # documents in one piece of work
-_BLOCK = 2048  # weights of a feature that one pass takes: the accumulator stays in the first-level cache
 
 
 def sparse_scores(
@@ -55,9 +55,6 @@ def _score(
         longest = max(longest, crow[n + 1] - crow[n])
     columns = np.empty(longest + 1, np.int64)
     x = np.empty(longest + 1, flat.dtype)
-    width = out.shape[1]
     for i in range(docs.size):
         count, _ = row_values(crow, col, val, docs[i], col_scale, row_scale, columns, x)
-        for start in range(0, width, _BLOCK):
-            stop = min(width, start + _BLOCK)
-            block_scores(flat, stride, start, columns, x, count, out[i, start:stop])
+        gathered_sum(flat, columns, stride, x, count, 0, out[i])
