@@ -17,7 +17,7 @@ from gpuclf.train.grid import Cell, split_structural
 from gpuclf.train.harvest import Harvest, gather
 from gpuclf.train.plan import Batch, plan_batches
 from gpuclf.train.run_context import RunContext
-from gpuclf.train.selection import CellRecord, RunRecord, cell_records, choose_cell, run_records
+from gpuclf.train.selection import CellRecord, RunRecord, cell_records, choose_cell, contenders, run_records
 from gpuclf.train.training_batch import (
     Prepared,
     batch_bytes,
@@ -206,33 +206,33 @@ def _complete(state: GridState, per_cell: int) -> set[int]:
     return {cell for cell, count in counts.items() if count == per_cell}
 
 
-def _leader(context: RunContext, cells: Sequence[Cell], state: GridState, per_cell: int) -> int | None:
-    complete = _complete(state, per_cell)
+def _contenders(context: RunContext, cells: Sequence[Cell], state: GridState, per_cell: int) -> set[int]:
+    """The complete cells that may still be chosen."""
+    complete, select = _complete(state, per_cell), context.options.select
     records = [cell for cell in cell_records([c.settings for c in cells], state.records) if cell.index in complete]
-    best = choose_cell(records, context.options.select.metric, cells[0].options.model.simplest) if records else None
-    return None if best is None else best.index
+    return contenders(records, select.metric, cells[0].options.model.simplest, select.one_standard_error)
 
 
 def _may_win(context: RunContext, cells: Sequence[Cell], state: GridState, cell: int, per_cell: int) -> bool:
-    return cell not in _complete(state, per_cell) or cell == _leader(context, cells, state, per_cell)
+    return cell not in _complete(state, per_cell) or cell in _contenders(context, cells, state, per_cell)
 
 
 def _forget_losers(context: RunContext, cells: Sequence[Cell], state: GridState, per_cell: int) -> None:
-    complete, leader = _complete(state, per_cell), _leader(context, cells, state, per_cell)
-    state.harvests = {c: harvest for c, harvest in state.harvests.items() if c not in complete or c == leader}
+    gone = _complete(state, per_cell) - _contenders(context, cells, state, per_cell)
+    state.harvests = {cell: harvest for cell, harvest in state.harvests.items() if cell not in gone}
 
 
 def _chosen(context: RunContext, cells: Sequence[Cell], state: GridState) -> GridResult:
     records = cell_records([cell.settings for cell in cells], state.records)
-    metric = context.options.select.metric
-    best = choose_cell(records, metric, cells[0].options.model.simplest)
+    select = context.options.select
+    best = choose_cell(records, select.metric, cells[0].options.model.simplest, select.one_standard_error)
     failed = [record for record in records if not record.sound]
     for record in failed:
         status = ", ".join(sorted({run.status for run in record.runs if not run.sound}))
         context.observer.note(f"cell {record.options} has no finite result ({status}); it is not a candidate")
     if best is None:
         raise UserFault(
-            f"all {len(records)} cell(s) of the grid diverged or gave no finite {metric}; no model was saved",
+            f"all {len(records)} cell(s) of the grid diverged or gave no finite {select.metric}; no model was saved",
             remedy="scale the features (features.norm: l2) or use weaker steps",
         )
     state.harvests = {best.index: state.harvests[best.index]}

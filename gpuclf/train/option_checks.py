@@ -33,6 +33,8 @@ def faults_of(
         faults += [fault for cell in cells for fault in _stopping_faults(cell.options)]
     if "model" not in unsure:
         faults += _train_key_faults(options)
+    if not {"folds", "validation", "model", "select"} & set(unsure):
+        faults += _one_standard_error_faults(options)
     if not {"data", "features"} & set(unsure):
         faults += [fault for cell in cells for fault in _feature_faults(cell.options.features.type, options.data)]
     return list({str(fault): fault for fault in faults}.values())
@@ -66,6 +68,22 @@ def _held_out_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             "groups are to stay in one fold, but no column names the groups",
             key="folds.grouped",
             remedy="name the column in data.group",
+        )
+
+
+def _one_standard_error_faults(options: ExperimentOptions) -> Iterator[UserFault]:
+    if not options.select.one_standard_error:
+        return
+    key, remedy = "select.one_standard_error", "remove it"
+    if options.folds is None or options.folds.index is not None:
+        yield UserFault("a standard error is one over folds, and there are none", key=key, remedy="add folds: {k: 10}")
+    if "model.type" in options.grid:
+        yield UserFault("learners of several types have no order of simplicity", key=key, remedy=remedy)
+    elif not set(options.model.simplest) & set(options.grid):
+        known = " or ".join(sorted(options.model.simplest))
+        ordered = f"only {known} says which cell is simpler" if known else "none says which model is simpler"
+        yield UserFault(
+            f"of the options of {options.model.type} {ordered}; the grid has no such", key=key, remedy=remedy
         )
 
 

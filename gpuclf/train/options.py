@@ -84,6 +84,7 @@ class SelectOptions(Section):
 
     metric: Metric = "accuracy"
     refit: bool | None = None  # None: yes with folds, no with validation
+    one_standard_error: bool = False  # the simplest cell within one standard error (over folds) of the best
 
 
 class TestOptions(Section):

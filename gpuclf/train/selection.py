@@ -67,21 +67,63 @@ def cell_records(settings: Sequence[dict[str, Any]], runs: Sequence[RunRecord]) 
     return records
 
 
-def choose_cell(cells: Sequence[CellRecord], metric: str, simplest: dict[str, int]) -> CellRecord | None:
+def choose_cell(
+    cells: Sequence[CellRecord], metric: str, simplest: dict[str, int], one_standard_error: bool = False
+) -> CellRecord | None:
     """The cell with the highest mean of `metric`; None where no cell is sound.
 
     A cell with a diverged or non-finite run is no candidate. Ties go to the simplest: `simplest` gives for an option
     the direction of stronger regularisation (−1 smaller, +1 larger); then to the first in the grid.
+    one_standard_error: the simplest of all cells whose mean is at most one standard error of the best cell below it
+    (Breiman et al. 1984, §3.4.3).
     """
-    candidates = [cell for cell in cells if cell.sound and (metric in cell.mean or len(cells) == 1)]
+    candidates = _candidates(cells, metric)
     if not candidates:
         return None
+    best = min(candidates, key=lambda cell: (-cell.mean.get(metric, 0.0), _complexity(cell, simplest), cell.index))
+    if not one_standard_error:
+        return best
+    least = best.mean[metric] - standard_error(best, metric)
+    near = [cell for cell in candidates if cell.mean[metric] >= least]
+    return min(near, key=lambda cell: (_complexity(cell, simplest), -cell.mean[metric], cell.index))
 
-    def rank(cell: CellRecord) -> tuple[float, list[float], int]:
-        directions = [-simplest[key] * float(value) for key, value in sorted(cell.options.items()) if key in simplest]
-        return -cell.mean.get(metric, 0.0), directions, cell.index
 
-    return min(candidates, key=rank)
+def contenders(
+    cells: Sequence[CellRecord], metric: str, simplest: dict[str, int], one_standard_error: bool = False
+) -> set[int]:
+    """The complete cells that may still be chosen, whatever further cells turn out to be worth.
+
+    Under the rule of one standard error these are all cells to which no other is at once as simple and as good.
+    """
+    if not one_standard_error:
+        best = choose_cell(cells, metric, simplest)
+        return set() if best is None else {best.index}
+    candidates = _candidates(cells, metric)
+    candidates.sort(key=lambda cell: (_complexity(cell, simplest), -cell.mean[metric], cell.index))
+    kept: set[int] = set()
+    highest = -math.inf
+    for cell in candidates:
+        if cell.mean[metric] > highest:
+            highest = cell.mean[metric]
+            kept.add(cell.index)
+    return kept
+
+
+def standard_error(cell: CellRecord, metric: str) -> float:
+    """Standard deviation over folds (of means over seeds) by the root of their number; 0 for a single fold."""
+    by_fold: dict[int | None, list[float]] = {}
+    for run in cell.runs:
+        by_fold.setdefault(run.fold, []).append(run.figures[metric])
+    values = [fmean(figures) for figures in by_fold.values()]
+    return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+
+
+def _candidates(cells: Sequence[CellRecord], metric: str) -> list[CellRecord]:
+    return [cell for cell in cells if cell.sound and (metric in cell.mean or len(cells) == 1)]
+
+
+def _complexity(cell: CellRecord, simplest: dict[str, int]) -> list[float]:
+    return [-simplest[key] * float(value) for key, value in sorted(cell.options.items()) if key in simplest]
 
 
 def run_records(

@@ -97,3 +97,14 @@ def test_nothing_is_said_about_sections_in_doubt() -> None:
     assert keys_of_faults(frozenset({"folds"}), **both) == []
     assert keys_of_faults(frozenset({"data"}), features={"type": "as_given"}) == []
     assert keys_of_faults(frozenset({"model"}), model={"type": "naive_bayes"}, train={"max_epochs": 2}) == []
+
+
+def test_one_standard_error_needs_folds_and_an_order_of_simplicity() -> None:
+    select, by_c, folds = {"one_standard_error": True}, {"model.C": [0.1, 1.0]}, {"k": 3}
+    assert keys_of_faults(select=select, grid=by_c, folds=folds) == []
+    fault = ["select.one_standard_error"]
+    assert keys_of_faults(select=select, grid=by_c, validation={"fraction": 0.1}) == fault
+    assert keys_of_faults(select=select, grid=by_c, folds={"k": 3, "index": 1}) == fault
+    assert keys_of_faults(select=select, grid={"model.average": [True, False]}, folds=folds) == fault
+    assert keys_of_faults(select=select, grid={"model.type": ["mira", "naive_bayes"]}, folds=folds) == fault
+    assert keys_of_faults(select=select, model={"type": "perceptron"}, folds=folds) == fault

@@ -33,6 +33,7 @@ class MiraOptions(LearnerOptions):
 
     per_replica: ClassVar[frozenset[str]] = frozenset({"model.C", "model.gamma"})
     train_keys: ClassVar[frozenset[str]] = TRAIN_KEYS
+    simplest: ClassVar[dict[str, int]] = {"model.C": -1}  # smaller steps
 
     @model_validator(mode="after")
     def _options_agree(self) -> MiraOptions:
