@@ -32,12 +32,16 @@ OUT_OF_TIME = "time_budget"
 
 @dataclass(frozen=True)
 class StepReport:
-    """What one step did: figures by name, each (A,), of the replicas at `positions` (A,) in the batch."""
+    """What one step did: figures by name, each (A,), of the replicas at `positions` (A,) in the batch.
+
+    held_out figures are those of the replicas whose turn it was: judged (A,) bool.
+    """
 
     step: int
     positions: Tensor
     figures: dict[str, Tensor]
     held_out: dict[str, Tensor] | None
+    judged: Tensor
     running: int
     seconds: float
 
@@ -84,6 +88,7 @@ class BatchLoop:
         self._steps = [0] * count
         self._figures: dict[str, Tensor] = {}  # last held-out figures, (R,)
         self._latest: dict[str, Tensor] | None = None
+        self._judged = torch.zeros(count, dtype=torch.bool)
         self.step = 0
         self.seconds = 0.0
 
@@ -97,7 +102,8 @@ class BatchLoop:
                 self.seconds += seconds
                 positions, figures = self._alive, self._learner.progress(self._problem, self._state)
                 self._settle(figures)
-            after_step(StepReport(self.step, positions, figures, self._latest, self._alive.numel(), seconds), self)
+            running = self._alive.numel()
+            after_step(StepReport(self.step, positions, figures, self._latest, self._judged, running, seconds), self)
         assert self._kept is not None
         return BatchOutcome(self._kept, self._kept_others, self._status, self._steps, self._figures)
 
@@ -109,8 +115,10 @@ class BatchLoop:
         last = self.step == self._max_steps
         late = budget is not None and self.seconds >= budget
         every = self.step % self._options.evaluate_every == 0
+        # One replica that finishes must not bring the others an evaluation that they would not have had alone.
+        self._judged = finished | diverged | (every or last or late)
         self._latest = None
-        if not (every or last or late or bool((finished | diverged).any())):
+        if not bool(self._judged.any()):
             return
         predictor = self._learner.result(self._problem, self._state)
         exhausted = self._evaluate(predictor, diverged)
@@ -139,12 +147,14 @@ class BatchLoop:
         self._latest = {
             name: value.cpu().to(torch.float64).masked_fill(diverged, torch.nan) for name, value in measured.items()
         }
-        stopping = self._options.early_stopping
+        stopping, judged = self._options.early_stopping, torch.nonzero(self._judged).flatten()
+        figures = {name: value[judged] for name, value in self._latest.items()}
         if stopping is None:
-            self._remember(self._alive, self._latest)
+            self._remember(self._alive[judged], figures)
             return nobody
-        improved, exhausted = self._patience.observe(stopping, self._alive, self._latest[stopping.metric], self.step)
-        places = torch.nonzero(improved).flatten()
+        improved, given_up = self._patience.observe(stopping, self._alive[judged], figures[stopping.metric], self.step)
+        exhausted = nobody.index_copy(0, judged, given_up)
+        places = judged[improved]
         if places.numel():
             self._remember(self._alive[places], {name: value[places] for name, value in self._latest.items()})
             self._keep_predictor(predictor, places)

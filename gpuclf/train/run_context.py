@@ -126,7 +126,7 @@ def step_rows(
             "fold": replica.view if folded else None,
         }
         row |= {name: values[place] for name, values in columns.items()}
-        if held_out:
+        if held_out and report.judged[place]:
             row["held_out"] = {name: values[place] for name, values in held_out.items()}
         rows.append(row)
     return rows

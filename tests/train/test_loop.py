@@ -112,3 +112,15 @@ def test_a_loop_resumed_anywhere_ends_the_same(stopping: EarlyStopping | None) -
             resumed.alternatives["twice"].value,  # type: ignore[attr-defined]
             whole.alternatives["twice"].value,  # type: ignore[attr-defined]
         )
+
+
+def test_a_replica_that_finishes_brings_the_others_no_evaluation() -> None:
+    """Alone, the second replica is judged at steps 3 and 6 only; beside one that ends at step 2 as well."""
+    stopping = EarlyStopping(metric="accuracy", patience=1)
+    options = TrainOptions(evaluate_every=3, early_stopping=stopping)
+    held_out = ScriptedHeldOut([[0.5] * 6, [0.1, 0.9, 0.3, 0.3, 0.3, 0.4]])
+    outcome, reports, _ = run(ScriptedLearner([[0.5] * 6] * 2, [2, 9]), options, 6, held_out, replicas=2)
+    assert [report.step for report in reports if report.held_out is not None] == [2, 3, 6]
+    assert reports[1].judged.tolist() == [True, False]
+    assert outcome.steps == [2, 6]
+    assert outcome.held_out["accuracy"].tolist() == [0.5, 0.4]
