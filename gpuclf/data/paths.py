@@ -93,8 +93,8 @@ def require_file(path: Path, *, key: str | None = None, folder: bool = False) ->
         raise UserFault(f"{written}{resolved} is a folder, not a file", key=key)
     if path.exists():
         raise UserFault(f"{written}{resolved} is not a regular file", key=key)
-    remedy = "paths in a config are relative to the config file" if resolved else None
-    raise UserFault(f"no such file: {written}{resolved}", key=key, remedy=remedy)
+    rule = "paths in a config are relative to the config file, in overrides to the current directory"
+    raise UserFault(f"no such file: {written}{resolved}", key=key, remedy=rule if resolved else None)
 
 
 ConfigPath = Annotated[

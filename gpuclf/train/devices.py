@@ -16,7 +16,8 @@ DEVICE_NAMES = r"auto|cpu|cuda(:[0-9]+)?"
 def choose_device(name: str) -> torch.device:
     """The device of `auto`, `cpu`, `cuda` or `cuda:N`. Raises UserFault where that is not to be had."""
     if re.fullmatch(DEVICE_NAMES, name) is None:
-        raise UserFault(f"{name!r} is not a device", key="device", remedy="there are auto, cpu, cuda, cuda:0, cuda:1, …")
+        remedy = "there are auto, cpu, cuda, cuda:0, cuda:1, …"
+        raise UserFault(f"{name!r} is not a device", key="device", remedy=remedy)
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and torch.cuda.is_available() and world() > 1:
