@@ -76,7 +76,9 @@ def _with_defaults(data: Any, path: Path) -> dict[str, Any]:
     optional = [name for name, spec in fields_of(ExperimentOptions).items() if spec.sections and not spec.nullable]
     data = {name: value for name, value in data.items() if value is not None or name not in optional}
     data.setdefault("name", path.resolve().stem)
-    data.setdefault("features", {"type": "bag_of_words"})
+    features = data.setdefault("features", {})
+    if isinstance(features, dict):
+        features.setdefault("type", "bag_of_words")  # so that one key of an absent section can be overridden
     run = data.setdefault("run", {})
     if isinstance(run, dict):
         run.setdefault("root", LocatedStr(RUN_ROOT, path.resolve().parent))
