@@ -141,7 +141,7 @@ def _format_of(path: Path, options: DataOptions) -> tuple[str, str | None]:
         f"the format cannot be told from the ending {ending!r}{hint}",
         file=as_written(path),
         key="data.format",
-        remedy=f"set it to one of {', '.join(FORMATS)}",
+        remedy=f"set it (gpuclf predict: --input-format) to one of {', '.join(FORMATS)}",
     )
 
 

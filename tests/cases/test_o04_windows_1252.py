@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.cli.drive import Gpuclf, vocabulary
 
 
@@ -23,7 +21,6 @@ def test_a_byte_that_is_no_utf_8_is_refused_with_its_line_and_the_setting(gpuclf
     assert_says_where(gpuclf.not_trained(config).err, case / "mixed.txt")
 
 
-@pytest.mark.slow
 def test_the_locale_plays_no_part(gpuclf: Gpuclf, case: Path, repository: Path) -> None:
     config = gpuclf.config("naive_bayes", data={"train": case / "mixed.txt"})
     done = subprocess.run(
