@@ -15,20 +15,26 @@ USER_FAULT = 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code: 0 done, 2 a user's fault, 130/143 stopped by a signal."""
     options = _parser().parse_args(arguments)
-    from gpuclf.train.signals import Interrupted, stop_on_signals
+    from gpuclf.train.signals import stop_on_signals
 
     with stop_on_signals() as stop:
         try:
-            return _answer(options, stop)
-        except Interrupted as interrupted:
-            from gpuclf.train.distribution import rank
-
-            if rank() == 0:
-                print(f"gpuclf: {interrupted}", file=sys.stderr)
-            return interrupted.exit_code
+            return _until_stopped(options, stop)
         except KeyboardInterrupt:
             print("gpuclf: stopped at once by a second SIGINT", file=sys.stderr)
             return 128 + signal.SIGINT
+
+
+def _until_stopped(options: argparse.Namespace, stop: Any) -> int:
+    from gpuclf.train.distribution import rank
+    from gpuclf.train.signals import Interrupted
+
+    try:
+        return _answer(options, stop)
+    except Interrupted as interrupted:
+        if rank() == 0:
+            print(f"gpuclf: {interrupted}", file=sys.stderr)
+        return interrupted.exit_code
 
 
 def _answer(options: argparse.Namespace, stop: Any) -> int:

@@ -29,8 +29,10 @@ class StopRequest:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         del frame
-        if self.number is not None and number == signal.SIGINT:
-            raise KeyboardInterrupt
+        if self.number is not None:
+            if number == signal.SIGINT:
+                raise KeyboardInterrupt
+            return  # the end is under way
         self.number = number
         if not self._deferring:
             raise Interrupted(number)
