@@ -52,13 +52,36 @@ def fold_of(
     assert labels is not None or not stratified, "stratified folds need labels"
     codes = None if groups is None else _group_codes(groups)
     if labels is not None and not allow_small:
-        _refuse_small(labels, codes, k, class_names)
+        _refuse_small(labels, codes, k, class_names, f"fewer than {k} folds")
     if codes is not None:
         return _deal_groups(groups, codes, labels if stratified else None, k, seed)
     order = _order(keys, labels if stratified else None, seed)
     folds = np.empty(len(keys), dtype=np.int64)
     folds[order] = np.arange(len(keys)) % k
     return folds
+
+
+def leave_one_out(
+    keys: NDArray[np.int64],
+    labels: NDArray[np.int64] | None,
+    groups: NDArray[Any] | None,
+    allow_small: bool = False,
+    class_names: Sequence[str] | None = None,
+) -> NDArray[np.int64]:
+    """The fold (docs,) of each document where every document, or every group, is held out alone.
+
+    Folds are numbered by rising key, groups by name: file order plays no part.
+    Raises: UserFault for fewer than two documents or groups, and, unless `allow_small`, for classes that one fold holds
+        alone, so that they are unknown when it is held out.
+    """
+    codes = None if groups is None else _group_codes(groups)
+    if labels is not None and not allow_small:
+        _refuse_small(labels, codes, 2, class_names, "left out, the class is unknown")
+    folds = np.argsort(np.argsort(keys, kind="stable"), kind="stable") if codes is None else codes
+    if not len(folds) or int(folds.max()) < 1:
+        unit = "document" if codes is None else "group"
+        raise UserFault(f"a single {unit} cannot be left out", key="folds.k", remedy="validate in another way")
+    return folds.astype(np.int64)
 
 
 def holdout(
@@ -131,7 +154,7 @@ def _group_hashes(groups: NDArray[Any], codes: NDArray[np.int64], seed: int) -> 
 
 
 def _refuse_small(
-    labels: NDArray[np.int64], codes: NDArray[np.int64] | None, k: int, class_names: Sequence[str] | None
+    labels: NDArray[np.int64], codes: NDArray[np.int64] | None, k: int, class_names: Sequence[str] | None, reason: str
 ) -> None:
     names = class_names if class_names is not None else [str(c) for c in range(int(labels.max(initial=-1)) + 1)]
     unit = "document"
@@ -144,7 +167,7 @@ def _refuse_small(
     listed = [f"class {name!r} has {n} {unit}{'s' * (n != 1)}" for name, n in list(small.items())[:10]]
     more = f" and {len(small) - 10} more classes" if len(small) > 10 else ""
     raise UserFault(
-        f"{', '.join(listed)}{more}: fewer than {k} folds",
+        f"{', '.join(listed)}{more}: {reason}",
         key="folds.k",
         remedy="take fewer folds, drop or join such classes, or folds.allow_small: true (such a class is then unknown "
         "in some folds, and counts as an error there)",

@@ -219,6 +219,9 @@ def _over_folds(systems: Sequence[System], settings: Settings) -> tuple[list[Pai
                 "folds and seed)"
             )
             continue
+        if settings.metric not in first.figures:
+            notes.append(f"folds of one document have no {settings.metric}: no paired t")
+            continue
         figures = first.figures[settings.metric], second.figures[settings.metric]
         for name, ratio in ((PAIRED_T, 0.0), (CORRECTED_T, first.ratio)):
             test: PairedT = paired_t(*figures, ratio, settings.level)

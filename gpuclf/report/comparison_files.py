@@ -90,6 +90,8 @@ def _fold_figures(metrics: Mapping[str, Any]) -> FoldFigures | None:
     if len(by_fold) < 2:
         return None
     names = metrics["cells"][metrics["best"]["cell"]]["mean"]
+    if folds["most"] == 1:
+        names = [name for name in names if name == "accuracy"]  # a single document has no macro figure
     figures = {
         metric: tuple(fmean(number(run[metric]) or 0.0 for run in by_fold[fold]) for fold in sorted(by_fold))
         for metric in names

@@ -15,10 +15,15 @@ from gpuclf.train.options import ExperimentOptions
 def grid_plan(options: ExperimentOptions) -> GridPlan:
     """What the config will train: cells, and the (seed, fold) runs of each."""
     folds: list[int | None] = [None]
+    counted = True
     if options.folds is not None:
-        folds = list(range(options.folds.k)) if options.folds.index is None else [options.folds.index]
+        chosen = options.folds
+        if chosen.k == "all":
+            counted = False
+        else:
+            folds = list(range(chosen.k * chosen.repeats)) if chosen.index is None else [chosen.index]
     runs = [(seed, fold) for seed in seeds_of(options) for fold in folds]
-    return GridPlan([cell.settings for cell in expand(options)], runs)
+    return GridPlan([cell.settings for cell in expand(options)], runs, counted)
 
 
 def model_weights(model: Model) -> Any:

@@ -24,11 +24,13 @@ _NOT_FIGURES = frozenset({"phase", "batch", "step", "cell", "options", "seed", "
 class GridPlan:
     """What will be trained: the options of each cell (one dict without a grid), and the runs of every cell.
 
-    `runs` are the (seed, fold) pairs that each cell has; fold is None where there are none.
+    `runs` are the (seed, fold) pairs that each cell has; fold is None where there are none. With leave-one-out they are
+    not counted before the data are read: there is one a seed, and fold is None.
     """
 
     cells: Sequence[Mapping[str, Any]] = ({},)
     runs: Sequence[tuple[int, int | None]] = ((0, None),)
+    counted: bool = True
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import math
 import os
 import re
 import struct
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -59,6 +60,7 @@ _EVENTS = "events.out.tfevents."
 _CELLS = "cells"
 _PR_POINTS = 128
 _HISTOGRAM_BINS = 30
+_RUN_CURVES = 200  # folds × seeds with curves of their own; of more (leave-one-out) nobody could look at each
 _file_numbers = itertools.count()
 
 
@@ -68,6 +70,7 @@ class TensorBoardLog:
 
     def __init__(self, folder: Path, plan: GridPlan):
         self._plan = plan
+        self._expected = len(plan.runs) if plan.counted else sys.maxsize
         self._started = time.time()
         self._root = _EventFile(folder)
         self._files = [self._root]
@@ -98,10 +101,10 @@ class TensorBoardLog:
             touched[key] = None
             run = (row["seed"], row["fold"])
             if key not in self._curves:
-                self._curves[key] = CellCurve(len(self._plan.runs) if row["phase"] == "grid" else 1)
+                self._curves[key] = CellCurve(self._expected if row["phase"] == "grid" else 1)
             figures = step_figures(row)
             self._curves[key].add(run, row["step"], figures)
-            if row["phase"] == "grid" and len(self._plan.runs) > 1:
+            if row["phase"] == "grid" and 1 < self._expected <= _RUN_CURVES:
                 suffix = run_label(*run)
                 self._files[row["cell"]].add(
                     row["step"],

@@ -25,9 +25,10 @@ from gpuclf.train.training_batch import (
     max_steps,
     prepare,
     replica_limit,
+    views_fit_together,
     visits_per_step,
 )
-from gpuclf.train.views import held_out_split
+from gpuclf.train.views import Split, held_out_split
 
 # Stages by their name in a checkpoint: within the grid; the grid complete, nothing trained on all rows yet.
 GRID, JOINED = "grid", "joined"
@@ -94,16 +95,20 @@ def run_grid(
         corpus = source.corpus(group[0].options)
         split = held_out_split(context.options, corpus)
         assert split is not None
-        limit = _limit(state, corpus, group[0], len(group) * len(seeds) * len(split.view_numbers))
+        limit = _limit(state, corpus, group[0], len(group) * len(seeds), len(split.view_numbers))
         batches = list(enumerate(plan_batches([group], seeds, split.view_numbers, [limit]), start=number))
         own = [(place, batch) for place, batch in batches if place % world() == rank()]
         todo = own[max(0, state.done - own_done) :]
         number += len(batches)
         own_done += len(own)
-        if todo:
-            prepared = prepare(corpus, split, group[0].options.features, context.device, context.watch)
-            for place, batch in todo:
-                _train(context, prepared, batch, state, cells, seeds, keep_predictors, (place, number))
+        prepared: Prepared | None = None
+        for place, batch in todo:
+            views = _views_of(state, corpus, batch, split)
+            if prepared is None or prepared.split.view_numbers != views.view_numbers:
+                prepared = None  # before the next are made: never two in memory
+                prepared = prepare(corpus, views, group[0].options.features, context.device, context.watch)
+            per_cell = len(seeds) * len(split.view_numbers)
+            _train(context, prepared, batch, state, cells, seeds[0], per_cell, keep_predictors, (place, number))
     if not complete and not _joined(context, state):
         return None
     if context.saved is not None and context.saved.values["stage"]["name"] in (GRID, JOINED):
@@ -144,10 +149,18 @@ def _joined(context: RunContext, state: GridState) -> bool:
     return True
 
 
-def _limit(state: GridState, corpus: Corpus, cell: Cell, models: int) -> int:
+def _limit(state: GridState, corpus: Corpus, cell: Cell, models_per_view: int, views: int) -> int:
     """Replicas a batch: by memory, and so that every process has work."""
     assert state.budget is not None
-    return min(replica_limit(corpus, cell.options.model, state.budget), -(-models // world()))
+    return min(replica_limit(corpus, cell.options.model, state.budget, views), -(-models_per_view * views // world()))
+
+
+def _views_of(state: GridState, corpus: Corpus, batch: Batch, split: Split) -> Split:
+    """All views where they fit into memory together, else those that the batch trains on."""
+    assert state.budget is not None
+    if views_fit_together(corpus, state.budget, len(split.view_numbers)):
+        return split
+    return split.part(list(dict.fromkeys(replica.view for replica in batch.replicas)))
 
 
 def _train(
@@ -156,7 +169,8 @@ def _train(
     batch: Batch,
     state: GridState,
     cells: Sequence[Cell],
-    seeds: Sequence[int],
+    first_seed: int,
+    per_cell: int,
     keep_predictors: bool,
     place: tuple[int, int],
 ) -> None:
@@ -191,11 +205,12 @@ def _train(
         state.done += 1
         with context.watch.timed("evaluate"):
             for cell in dict.fromkeys(replica.cell.index for replica in batch.replicas):
-                if _may_win(context, cells, state, cell, len(seeds) * len(prepared.split.view_numbers)):
-                    part = gather(batch, cell, seeds[0], problem, held_out, outcome, keep_predictors)
+                if _may_win(context, cells, state, cell, per_cell):
+                    first_views = prepared.split.first_views
+                    part = gather(batch, cell, first_seed, first_views, problem, held_out, outcome, keep_predictors)
                     earlier = state.harvests.get(cell)
                     state.harvests[cell] = part if earlier is None else earlier.joined(part)
-            _forget_losers(context, cells, state, len(seeds) * len(prepared.split.view_numbers))
+            _forget_losers(context, cells, state, per_cell)
         context.batch_done(loop.step, save)
 
 

@@ -19,7 +19,7 @@ from gpuclf.train.predictor_pack import pack_predictor, unpack_predictor
 
 @dataclass(frozen=True)
 class Harvest:
-    """Of one cell: scores (docs, K) of the held-out rows `docs` under the first seed; predictors by seeds (or none)."""
+    """Of one cell: scores (docs, K) of the held-out rows `docs`, each row once; predictors by seeds (or none)."""
 
     docs: Tensor
     scores: Tensor
@@ -56,14 +56,15 @@ def gather(
     batch: Batch,
     cell: int,
     first_seed: int,
+    first_views: frozenset[int],
     problem: Problem,
     held_out: HeldOutRows,
     outcome: BatchOutcome,
     keep_predictors: bool,
 ) -> Harvest:
-    """The harvest of one cell of a trained batch."""
+    """The harvest of one cell of a trained batch; scores are those of the first seed under `first_views`."""
     places = [i for i, replica in enumerate(batch.replicas) if replica.cell.index == cell]
-    scored = [i for i in places if batch.replicas[i].seed == first_seed]
+    scored = [i for i in places if batch.replicas[i].seed == first_seed and batch.replicas[i].view in first_views]
     docs, scores = [torch.empty(0, dtype=torch.int64)], [torch.empty(0, problem.num_classes)]
     if scored:
         index = torch.tensor(scored)

@@ -48,7 +48,7 @@ def plan_memory(options: ExperimentOptions, observer: Observer) -> MemoryPlan:
         split = held_out_split(options, corpus)
         views = (0,) if split is None else split.view_numbers
         budget = batch_bytes(options.train, device) if budget is None else budget
-        limit = replica_limit(corpus, group[0].options.model, budget)
+        limit = replica_limit(corpus, group[0].options.model, budget, len(views))
         batches += [len(batch.replicas) for batch in plan_batches([group], seeds, views, [limit])]
     assert first is not None
     assert budget is not None

@@ -17,6 +17,23 @@ from gpuclf.train.options import ExperimentOptions
 LOOP_KEYS = frozenset(
     {"evaluate_every", "checkpoint_every", "checkpoint_seconds", "time_budget", "memory_budget", "threads"}
 )
+_TABLES = frozenset({"tsv", "csv", "jsonl", "parquet"})
+# Keys of the `data` section that mean something to some formats only.
+FORMATS_OF_KEY = {
+    "label": _TABLES,
+    "text": _TABLES,
+    "id": _TABLES | {"vw"},
+    "group": _TABLES,
+    "columns": frozenset({"tsv", "csv"}),
+    "header": frozenset({"tsv", "csv"}),
+    "quoting": frozenset({"csv"}),
+    "row_like_lines": frozenset({"csv"}),
+    "label_prefix": frozenset({"fasttext"}),
+    "comma_labels": frozenset({"fasttext"}),
+    "index_base": frozenset({"svmlight"}),
+    "named_labels": frozenset({"vw"}),
+    "escaped": frozenset({"vw"}),
+}
 NUMBERED_FORMATS = ("svmlight", "vw")  # files that hold features, not texts
 
 
@@ -33,10 +50,13 @@ def faults_of(
         faults += [fault for cell in cells for fault in _stopping_faults(cell.options)]
     if "model" not in unsure:
         faults += _train_key_faults(options)
+    if not {"folds", "select"} & set(unsure):
+        faults += _fold_faults(options)
     if not {"folds", "validation", "model", "select"} & set(unsure):
         faults += _one_standard_error_faults(options)
     if not {"data", "features"} & set(unsure):
         faults += [fault for cell in cells for fault in _feature_faults(cell.options.features.type, options.data)]
+        faults += _idle_data_keys(options)
     return list({str(fault): fault for fault in faults}.values())
 
 
@@ -68,6 +88,24 @@ def _held_out_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             "groups are to stay in one fold, but no column names the groups",
             key="folds.grouped",
             remedy="name the column in data.group",
+        )
+
+
+def _fold_faults(options: ExperimentOptions) -> Iterator[UserFault]:
+    folds, select = options.folds, options.select
+    if folds is None:
+        return
+    if folds.k == "all" and not folds.grouped and select.metric not in ("accuracy", "micro_f1"):
+        yield UserFault(
+            f"one document has no {select.metric}: with folds.k: all nothing could be chosen by it",
+            key="select.metric",
+            remedy="take accuracy (metrics.json gives every figure of all out-of-fold documents together)",
+        )
+    if select.refit is False and folds.index is None:
+        yield UserFault(
+            "every fold has a model of its own, and none of them is the final one",
+            key="select.refit",
+            remedy="remove it, so that the chosen cell is trained on all rows",
         )
 
 
@@ -127,6 +165,22 @@ def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
         key="features.type",
         remedy=f"write features: {{type: {wanted}}}, or change the data section",
     )
+
+
+def _idle_data_keys(options: ExperimentOptions) -> Iterator[UserFault]:
+    """Keys that differ from their default and that no format of the files reads."""
+    data = options.data
+    files = [data.train, options.validation and options.validation.file, options.test and options.test.file]
+    formats = {_format(data.model_copy(update={"train": file})) for file in files if file is not None}
+    if "" in formats:
+        return  # a folder, or an ending that says nothing
+    for name, known in FORMATS_OF_KEY.items():
+        if not formats & known and getattr(data, name) != DataOptions.model_fields[name].default:
+            yield UserFault(
+                f"has no meaning for format {' or '.join(sorted(formats))}; it belongs to {', '.join(sorted(known))}",
+                key=f"data.{name}",
+                remedy="remove it, or set data.format",
+            )
 
 
 def _contents(data: DataOptions) -> str:

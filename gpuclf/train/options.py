@@ -20,6 +20,7 @@ from gpuclf.models.train_options import TrainOptions
 Metric = Literal["accuracy", "macro_f1", "micro_f1", "weighted_f1"]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 FoldCount = Annotated[int, Field(ge=2)]
+Repeats = Annotated[int, Field(ge=1)]
 FoldIndex = Annotated[int, Field(ge=0)]
 
 RUN_ROOT = "runs"  # default of run.root; the config loader places it beside the config file
@@ -63,9 +64,14 @@ class ValidationOptions(Section):
 
 
 class FoldsOptions(Section):
-    """k-fold cross-validation of the training file. The assignment depends on seed and document ids alone."""
+    """k-fold cross-validation of the training file. The assignment depends on seed and document ids alone.
 
-    k: FoldCount = 10
+    `k: all` is leave-one-out: every document, or with `grouped` every group, is a fold. Fold f of repeat r has the
+    number r · k + f.
+    """
+
+    k: FoldCount | Literal["all"] = 10
+    repeats: Repeats = 1  # the whole cross-validation again, each time with other folds
     stratified: bool = True  # every class is spread evenly over the folds
     grouped: bool = False  # documents with one value of data.group stay in one fold
     allow_small: bool = False  # a class with fewer documents than folds is let through
@@ -73,9 +79,15 @@ class FoldsOptions(Section):
     seed: Seed | None = None  # of the assignment; None: the experiment's seed
 
     @model_validator(mode="after")
-    def _index_below_k(self) -> FoldsOptions:
-        if self.index is not None and self.index >= self.k:
-            raise ValueError(f"index {self.index} is not a fold of k = {self.k}; folds are numbered from 0")
+    def _options_agree(self) -> FoldsOptions:
+        if self.k == "all":
+            if self.repeats > 1:
+                raise ValueError("with k: all every repeat would be the same; remove repeats")
+            if self.index is not None:
+                raise ValueError("with k: all a fold is one document or group; remove index, or give a number for k")
+        elif self.index is not None and self.index >= self.k * self.repeats:
+            times = f" times {self.repeats} repeats" if self.repeats > 1 else ""
+            raise ValueError(f"index {self.index} is not a fold of k = {self.k}{times}; folds are numbered from 0")
         return self
 
 

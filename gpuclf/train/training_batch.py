@@ -51,7 +51,7 @@ class Prepared:
 
     @property
     def held_out(self) -> bool:
-        return not bool(self.split.train.all())
+        return not bool(self.views.train.all())
 
 
 def prepare(corpus: Corpus, split: Split, features: FeatureOptions, device: torch.device, watch: Stopwatch) -> Prepared:
@@ -95,10 +95,24 @@ def batch_bytes(train: TrainOptions, device: torch.device) -> int:
     return free_bytes(device) if train.memory_budget is None else int(train.memory_budget * 2**30)
 
 
-def replica_limit(corpus: Corpus, model: LearnerOptions, budget: int) -> int:
-    """How many replicas a batch of at most `budget` bytes may hold."""
+def replica_limit(corpus: Corpus, model: LearnerOptions, budget: int, views: int = 1) -> int:
+    """How many replicas a batch of at most `budget` bytes may hold, with the views that they train on."""
     each = model.bytes_per_replica(corpus.rows.num_features, len(corpus.classes))
+    if views_fit_together(corpus, budget, views):
+        budget -= views * _view_bytes(corpus)
+    else:
+        each += _view_bytes(corpus)
     return max(1, budget // max(1, each))
+
+
+def views_fit_together(corpus: Corpus, budget: int, views: int) -> bool:
+    """Whether all views may be on the device at once, in half of the budget; else each batch has its own ones only."""
+    return views * _view_bytes(corpus) <= budget // 2
+
+
+def _view_bytes(corpus: Corpus) -> int:
+    """A view's training mask and its scales of columns and rows."""
+    return 4 * (corpus.rows.num_features + 1) + 5 * corpus.num_docs
 
 
 def visits_per_step(problem: Problem) -> Tensor:

@@ -147,6 +147,17 @@ def test_without_a_test_file_folds_decide(gpuclf: Gpuclf) -> None:
     assert all(figures["documents"] == 60 for figures in said["systems"].values())
 
 
+def test_leave_one_out_has_folds_by_accuracy_only(gpuclf: Gpuclf) -> None:
+    data = {"train": gpuclf.text("train.tsv", sentences(40, 1)), "header": False, "columns": ["label", "text"]}
+    pair = [gpuclf.trained(MODELS[name], data=data, folds={"k": "all"}) for name in ("nb", "mira")]
+    said = strict_json(gpuclf.done("compare", *pair, "--samples", "99", "--json").out)
+    (test,) = [test for test in said["tests"] if test["test"] == CORRECTED]
+    assert test["details"]["df"] == 39
+    said = strict_json(gpuclf.done("compare", *pair, "--samples", "99", "--json", "--metric", "macro_f1").out)
+    assert {test["test"] for test in said["tests"]} == {"McNemar", "paired bootstrap"}
+    assert any("folds of one document have no macro_f1" in note for note in said["notes"])
+
+
 def test_other_folds_give_no_t_test(gpuclf: Gpuclf) -> None:
     train, test = gpuclf.text("train.tsv", sentences(60, 1)), gpuclf.text("test.tsv", sentences(50, 2))
     first = train_one(gpuclf, "nb", train, test)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuclf.data.splits import document_keys, fold_of, holdout, small_classes
+from gpuclf.data.splits import document_keys, fold_of, holdout, leave_one_out, small_classes
 from gpuclf.faults import UserFault
 
 K = st.integers(2, 7)
@@ -155,3 +155,24 @@ def test_document_keys_are_fixed_for_ever():
     assert document_keys(["1", "ä", ""]).tolist() == document_keys(("1", "ä", "")).tolist()
     assert document_keys(["1"]).tolist() == [8518482412311870710]
     assert len(document_keys([])) == 0
+
+
+def test_leave_one_out_numbers_documents_by_key_and_groups_by_name():
+    keys = _keys(40)
+    folds = leave_one_out(keys, np.arange(40) % 2, None)
+    assert sorted(folds.tolist()) == list(range(40))
+    assert (np.diff(keys[np.argsort(folds)]) > 0).all()
+    turned = leave_one_out(keys[::-1].copy(), np.arange(40)[::-1] % 2, None)
+    assert (turned[::-1] == folds).all()
+    grouped = leave_one_out(keys[:5], np.array([0, 1, 0, 1, 0]), np.array(["b", "b", "a", "a", "c"]))
+    assert grouped.tolist() == [1, 1, 0, 0, 2]
+
+
+def test_leave_one_out_refuses_what_would_be_unknown():
+    with pytest.raises(UserFault, match=r"class 'b' has 1 document: left out, the class is unknown"):
+        leave_one_out(_keys(4), np.array([0, 0, 0, 1]), None, class_names=["a", "b"])
+    with pytest.raises(UserFault, match=r"class 'b' has 1 group: left out, the class is unknown"):
+        leave_one_out(_keys(4), np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), class_names=["a", "b"])
+    assert leave_one_out(_keys(4), np.array([0, 0, 0, 1]), None, allow_small=True).max() == 3
+    with pytest.raises(UserFault, match="a single group cannot be left out"):
+        leave_one_out(_keys(2), np.array([0, 1]), np.array([7, 7]), allow_small=True)

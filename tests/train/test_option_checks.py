@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from gpuclf.train.grid import expand
 from gpuclf.train.option_checks import LOOP_KEYS, faults_of, train_keys
-from gpuclf.train.options import ExperimentOptions
+from gpuclf.train.options import ExperimentOptions, FoldsOptions
 
 
 def keys_of_faults(unsure: frozenset[str] = frozenset(), **sections: Any) -> list[str | None]:
@@ -108,3 +109,31 @@ def test_one_standard_error_needs_folds_and_an_order_of_simplicity() -> None:
     assert keys_of_faults(select=select, grid={"model.average": [True, False]}, folds=folds) == fault
     assert keys_of_faults(select=select, grid={"model.type": ["mira", "naive_bayes"]}, folds=folds) == fault
     assert keys_of_faults(select=select, model={"type": "perceptron"}, folds=folds) == fault
+
+
+def test_leave_one_out_has_no_macro_f1_to_choose_by() -> None:
+    assert keys_of_faults(folds={"k": "all"}) == []
+    assert keys_of_faults(folds={"k": "all"}, select={"metric": "macro_f1"}) == ["select.metric"]
+    grouped = {"folds": {"k": "all", "grouped": True}, "data": {"train": "x.tsv", "group": "g"}}
+    assert keys_of_faults(select={"metric": "macro_f1"}, **grouped) == []
+
+
+def test_folds_without_a_refit_leave_no_final_model() -> None:
+    assert keys_of_faults(folds={"k": 3}, select={"refit": False}) == ["select.refit"]
+    assert keys_of_faults(folds={"k": 3, "index": 1}, select={"refit": False}) == []
+
+
+@pytest.mark.parametrize(
+    ("folds", "message"),
+    [
+        ({"k": "all", "repeats": 2}, "every repeat would be the same"),
+        ({"k": "all", "index": 0}, "remove index"),
+        ({"k": "some"}, "all"),
+        ({"k": 3, "repeats": 2, "index": 6}, r"not a fold of k = 3 times 2 repeats"),
+        ({"repeats": 0}, "greater than or equal to 1"),
+    ],
+)
+def test_impossible_folds(folds: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        FoldsOptions.model_validate(folds)
+    assert FoldsOptions.model_validate({"k": 3, "repeats": 2, "index": 5}).index == 5
