@@ -20,6 +20,7 @@ BAD = {
     "section": ("data: {train: TRAIN}\nmodel: {type: mira}\ntraining: {max_epochs: 3}\n", 3, "training", "train"),
     "capital": ("data: {train: TRAIN}\nModel: {type: mira}\n", 2, "Model", "model"),
     "other model": ("data: {train: TRAIN}\nmodel:\n  type: naive_bayes\n  C: 0.1\n", 4, "model.C", "naive_bayes"),
+    "other format": ("data:\n  train: TRAIN\n  quoting: false\nmodel: {type: mira}\n", 3, "data.quoting", "csv"),
     "idle": (
         "data: {train: TRAIN}\nmodel: {type: naive_bayes}\ntrain:\n  max_epochs: 9\n",
         4,
