@@ -82,7 +82,8 @@ def test_a_fault_is_told_once_and_ends_all(begun: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_torchrun(number: signal.Signals, commands: Commands, begun: Path) -> None:
     """torchrun hands it on; the processes end at a checkpoint, and the run can be resumed."""
-    write_config(begun, run={"tensorboard": False}, train={"max_epochs": 1000, "checkpoint_every": None, "evaluate_every": 400})
+    long = {"max_epochs": 1000, "checkpoint_every": None, "evaluate_every": 400}
+    write_config(begun, run={"tensorboard": False}, train=long)
     with start(begun, 2, *TRAIN) as process:
         wait_for_rows(begun / "run" / "metrics.jsonl")
         process.send_signal(number)

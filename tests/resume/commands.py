@@ -57,7 +57,12 @@ class Commands:
             env=one_thread(),
             cwd=scratch,
         )
-        assert self._line() == "ready\n"
+        try:
+            assert self._line() == "ready\n"
+        except BaseException:
+            self._process.kill()
+            self.__exit__()
+            raise
 
     def run(
         self, folder: Path, *arguments: Any, hook: dict[str, Any] | None = None, file_size: int | None = None

@@ -93,14 +93,14 @@ def test_killed_at(moment: str, commands: Commands, reference: Reference, tmp_pa
 
 
 AT_STEPS = [
-    ("early stopping", 3),
+    pytest.param("early stopping", 3, marks=pytest.mark.slow),
     ("early stopping", 5),
-    ("naive bayes", 1),
+    pytest.param("naive bayes", 1, marks=pytest.mark.slow),
     ("naive bayes", 2),
-    ("several batches", 2),
+    pytest.param("several batches", 2, marks=pytest.mark.slow),
     ("several batches", 5),
     ("several batches", 9),
-    ("structural grid", 3),
+    pytest.param("structural grid", 3, marks=pytest.mark.slow),
     ("structural grid", 6),
     ("no refit", 3),
     ("tf-idf", 2),

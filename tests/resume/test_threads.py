@@ -58,13 +58,13 @@ def write_kind(folder: Path, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_bits_on_any_number_of_threads(kind: str, commands: Commands, begun: Path) -> None:
     write_kind(begun, kind)
-    for threads in (1, 2, 4):
+    for threads in (1, 3):
         answer = commands.run(begun, "train", "run.yaml", f"run.dir=on{threads}", f"train.threads={threads}")
         assert answer.code == 0, answer.err
         assert json.loads((begun / f"on{threads}" / "env.json").read_text())["threads"] == threads
     for name in SAME_BYTES:
         alone = (begun / "on1" / name).read_bytes()
-        assert alone == (begun / "on2" / name).read_bytes() == (begun / "on4" / name).read_bytes(), name
+        assert alone == (begun / "on3" / name).read_bytes(), name
 
 
 @pytest.mark.slow
