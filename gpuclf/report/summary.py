@@ -38,9 +38,10 @@ class FinalFigures:
     """What is known when training is over.
 
     cells, best, seconds: as in metrics.json. gold (n,) int64, outside 0..K-1 for a label that the model does not know,
-    predicted (n,) int64, scores (n, K) float32: of the test file, or the out-of-fold rows when there is none
-    (`rows_are`: "test" or "out of fold"). feature_names has V entries, weights (V+1, K) with the offset in row 0; both
-    None for models without. `test`: metrics.json "test".
+    predicted (n,) int64, scores (n, K): of the test file, or the out-of-fold rows when there is none (`rows_are`:
+    "test" or "out_of_fold"). probabilities: the learner gives P(class | document), and scores are its logarithms.
+    feature_names has V entries, weights (V+1, K) with the offset in row 0; both None for models without. `test`:
+    metrics.json "test".
     """
 
     name: str
@@ -50,6 +51,7 @@ class FinalFigures:
     gold: Tensor | None = None
     predicted: Tensor | None = None
     scores: Tensor | None = None
+    probabilities: bool = False
     rows_are: str = "test"
     test: Mapping[str, Any] = field(default_factory=dict)
     feature_names: Sequence[str] | None = None
@@ -101,7 +103,7 @@ def metric_names(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     names: dict[str, None] = {}
     for cell in cells:
         for figures in (cell.get("mean") or {}, *cell.get("runs", ())):
-            names |= {k: None for k, v in figures.items() if k not in ("seed", "fold") and number(v) is not None}
+            names |= {k: None for k, v in figures.items() if k not in ("seed", "fold", "steps") and number(v) is not None}
     return list(names)
 
 
