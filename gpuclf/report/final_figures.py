@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuclf.metrics.ranking import log_probabilities
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.report.summary import FinalFigures, GridPlan
 from gpuclf.train.experiment import ExperimentResult
@@ -34,9 +35,16 @@ def model_weights(model: Model) -> Any:
 
 
 def final_figures(options: ExperimentOptions, config_text: str, result: ExperimentResult) -> FinalFigures:
-    """The record that TensorBoard is given: test documents, or the out-of-fold ones where there is no test file."""
+    """The record that TensorBoard and the page are given: test documents, or the out-of-fold ones without a test file.
+
+    Where scores are joint log probabilities they are made posteriors, as for metrics.json: the joint scores of one
+    document say nothing beside another's.
+    """
     shown = result.test if result.test is not None else result.out_of_fold
     model = result.models[0].model
+    scores = None if shown is None else shown.scores
+    if scores is not None and model.options.probabilities:
+        scores = log_probabilities(scores)
     return FinalFigures(
         name=options.name,
         classes=model.classes,
@@ -44,7 +52,8 @@ def final_figures(options: ExperimentOptions, config_text: str, result: Experime
         best=result.metrics["best"],
         gold=None if shown is None else shown.gold,
         predicted=None if shown is None else shown.predicted,
-        scores=None if shown is None else shown.scores,
+        scores=scores,
+        probabilities=model.options.probabilities,
         rows_are="test" if result.test is not None else "out_of_fold",
         test=result.metrics.get("test", {}),
         feature_names=model.encoder.names,

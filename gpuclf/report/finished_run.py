@@ -1,4 +1,4 @@
-"""A run folder while a process works on it, and at the end: predictions, TensorBoard, tables, metrics.json."""
+"""A run folder while a process works on it, and at the end: predictions, tables, metrics.json, report.html."""
 
 from __future__ import annotations
 
@@ -49,16 +49,24 @@ def finish(
     result: ExperimentResult,
     observer: RunObserver | WorkerObserver,
 ) -> None:
-    """Writes what a finished run leaves, prints its tables, and writes metrics.json, the mark of the end, last."""
+    """Writes what a finished run leaves, prints its tables, and writes metrics.json, the mark of the end.
+
+    The page for a person comes after it: it tells what is there already, and nothing about it can hold the figures up.
+    """
     assert isinstance(observer, RunObserver)
     for path, predictions in ((folder.predictions, result.test), (folder.path / OUT_OF_FOLD, result.out_of_fold)):
         if predictions is not None:
             _write(path, predictions, result.models[0].model)
-    observer.final(final_figures(options, config_text, result))
+    figures = final_figures(options, config_text, result)
+    observer.final(figures)
     _print(options, result)
     for log in folder.worker_logs():
         log.unlink()  # their rows are in metrics.jsonl
     folder.write_metrics(result.metrics)
+    if options.run.report:
+        from gpuclf.report.html.written import write_report
+
+        write_report(folder, options, figures, result, observer.reads)
     print(f"run folder: {folder.path}")
 
 

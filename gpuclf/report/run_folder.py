@@ -120,8 +120,12 @@ class RunFolder:
         return self.path / "checkpoints"
 
     @property
+    def report(self) -> Path:
+        return self.path / "report.html"
+
+    @property
     def finished(self) -> bool:
-        """metrics.json is the last file of a run."""
+        """metrics.json is there: all figures are final. Only report.html, which tells them to a person, comes later."""
         return self.metrics.is_file()
 
     def write_config(self, text: str) -> None:

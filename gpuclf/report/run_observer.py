@@ -30,6 +30,7 @@ class RunObserver:
         self._folder, self._plan, self._device, self._tensorboard = folder, plan, device, tensorboard
         self._seeds = sorted({seed for seed, _ in plan.runs})
         self._files: list[Fingerprint] = []
+        self._reads: dict[str, ReadReport] = {}
         self._log = MetricsLog(folder.metrics_log)
         self._board: Any = None
         self._progress: tuple[tuple[str, int], Progress] | None = None
@@ -46,7 +47,7 @@ class RunObserver:
             self._board = TensorBoardLog.rebuild(self._folder.path, rows, self._plan)
 
     def read(self, role: str, report: ReadReport) -> None:
-        del role
+        self._reads[role] = report
         found = Fingerprint(path=str(report.path), size=report.bytes, sha256=report.sha256)
         if found in self._files:
             return  # read once more, for other features
@@ -83,6 +84,11 @@ class RunObserver:
 
     def sync(self) -> int:
         return self._log.sync()
+
+    @property
+    def reads(self) -> list[tuple[str, ReadReport]]:
+        """(role, what was read), of each role the latest."""
+        return list(self._reads.items())
 
     def final(self, figures: FinalFigures) -> None:
         """The figures of the finished run go to TensorBoard."""

@@ -103,7 +103,9 @@ def metric_names(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     names: dict[str, None] = {}
     for cell in cells:
         for figures in (cell.get("mean") or {}, *cell.get("runs", ())):
-            names |= {k: None for k, v in figures.items() if k not in ("seed", "fold", "steps") and number(v) is not None}
+            names |= {
+                k: None for k, v in figures.items() if k not in ("seed", "fold", "steps") and number(v) is not None
+            }
     return list(names)
 
 

@@ -113,6 +113,7 @@ class RunOptions(Section):
     dir: ConfigPath | None = None
     root: ConfigPath = Field(default_factory=lambda: Path(RUN_ROOT).absolute())
     tensorboard: bool = True
+    report: bool = True  # report.html, a page for a person
 
 
 def _no_grid(value: Any) -> Any:
