@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 _SHORTEST_NAP, _LONGEST_NAP = 0.005, 0.25  # seconds between two looks at who has come
-_PATIENCE = 10.0  # seconds until the message of the process that failed first must have been printed
-_FAILED, _TOLD = "gpuclf/failed", "gpuclf/told"
+_PATIENCE = 10.0  # seconds that a process waits for others to have printed a message, or to have left
+_FAILED, _TOLD, _LEFT = "gpuclf/failed", "gpuclf/told", "gpuclf/left"
 _store: Any = None  # of the process group: one a process, as the group itself
 _meetings = 0
 
@@ -50,18 +50,31 @@ def join_group() -> None:
     import torch.distributed as dist
     from torch.distributed.rendezvous import rendezvous
 
-    _store, number, size = next(rendezvous("env://"))
-    dist.init_process_group("gloo", store=_store, rank=number, world_size=size)
+    try:
+        store, number, size = next(rendezvous("env://"))
+        dist.init_process_group("gloo", store=store, rank=number, world_size=size)
+    except dist.DistError as error:
+        raise PeerFailed from error
+    _store = store
 
 
 def leave_group() -> None:
-    """Takes the process group down in good order, if there is one."""
-    global _store
-    if _store is not None:
-        import torch.distributed as dist
+    """Takes the process group down in good order, if there is one.
 
-        dist.destroy_process_group()
-        _store = None
+    torchrun holds the store in a process of its own; with other launchers the first process does, and goes last.
+    """
+    global _store
+    if _store is None:
+        return
+    import torch.distributed as dist
+
+    with suppress(PeerFailed, dist.DistError):
+        if rank() != 0:
+            _store.set(f"{_LEFT}/{rank()}", "")
+        elif os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+            _wait_for([f"{_LEFT}/{number}" for number in range(1, world())])
+    dist.destroy_process_group()
+    _store = None
 
 
 def share_of(count: int) -> slice:
@@ -136,10 +149,15 @@ def failure_told() -> None:
 
 def wait_until_told() -> None:
     """Lets the process that failed first print its message."""
+    if _store is not None:
+        with suppress(PeerFailed):
+            _wait_for([_TOLD])
+
+
+def _wait_for(keys: list[str]) -> None:
     end = time.monotonic() + _PATIENCE
-    with suppress(PeerFailed):
-        while not _known([_TOLD]) and time.monotonic() < end:
-            time.sleep(_SHORTEST_NAP)
+    while not _known(keys) and time.monotonic() < end:
+        time.sleep(_SHORTEST_NAP)
 
 
 def _known(keys: list[str]) -> bool:

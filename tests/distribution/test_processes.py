@@ -76,7 +76,7 @@ def test_killed_and_resumed(step: int, commands: Commands, reference: Any, tmp_p
     """All processes are killed at this step of theirs: 4 of the grid, then 4 of the refit for the first one alone."""
     begin(tmp_path, "grid of folds")
     answer = commands.together(tmp_path, 2, *TRAIN, hook={"target": STEP, "call": step})
-    assert answer.code == -9
+    assert -9 in answer.codes
     answer = commands.together(tmp_path, 2, "resume", "run")
     assert answer.codes == [0, 0], answer.errs
     assert_same_run(tmp_path / "run", reference("grid of folds"), log="points")
@@ -106,7 +106,7 @@ def test_sigterm_to_all(commands: Commands, reference: Any, tmp_path: Path) -> N
 
 def test_a_torn_checkpoint_of_another_process(commands: Commands, reference: Any, tmp_path: Path) -> None:
     begin(tmp_path, "grid of folds")
-    assert commands.together(tmp_path, 2, *TRAIN, hook={"target": STEP, "call": 4}).code == -9
+    assert commands.together(tmp_path, 2, *TRAIN, hook={"target": STEP, "call": 4}).codes.count(-9)
     newest = sorted((tmp_path / "run" / "checkpoints" / "process-1").glob("0*"))[-1]
     newest.write_bytes(newest.read_bytes()[:-100])
     answer = commands.together(tmp_path, 2, "resume", "run")
