@@ -27,7 +27,7 @@ def data_section(reads: Sequence[tuple[str, ReadReport]], classes: Sequence[str]
         ]
         for role, report in reads
     ]
-    notes = [tag("li", name_text(note, 300)) for _, report in reads for note in report.notes]
+    notes = [tag("li", f"{role}: {name_text(note, 300)}") for role, report in reads for note in report.notes]
     return joined(
         table(head, rows, numbers=range(3, 8)),
         tag("ul", *notes, class_="note") if notes else None,

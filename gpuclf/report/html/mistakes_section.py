@@ -15,9 +15,8 @@ def mistakes_section(mistakes: Sequence[Mistake], wrong: int, probabilities: boo
         said = "There are no mistakes." if wrong == 0 else "Nothing was judged."
         return tag("p", said, class_="note")
     how = "probability" if probabilities else "score"
-    note = (
-        f"The {len(mistakes)} of {wrong:,} mistakes with the highest {how} of the predicted class beside the gold one."
-    )
+    which = f"All {wrong:,} mistakes" if len(mistakes) == wrong else f"{len(mistakes)} of {wrong:,} mistakes"
+    note = f"{which}, first those whose predicted class is furthest above the gold one in {how}."
     if all(mistake.text is None for mistake in mistakes):
         note += " The data holds features, not texts: documents are named by their ids."
     return joined(tag("p", note, class_="note"), *(_mistake(mistake, probabilities) for mistake in mistakes))
