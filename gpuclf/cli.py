@@ -30,7 +30,9 @@ def _until_stopped(options: argparse.Namespace, stop: Any) -> int:
     from gpuclf.train.signals import Interrupted
 
     try:
-        return _answer(options, stop)
+        code = _answer(options, stop)
+        stop.over()
+        return code
     except Interrupted as interrupted:
         if rank() == 0:
             print(f"gpuclf: {interrupted}", file=sys.stderr)

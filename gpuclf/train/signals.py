@@ -26,9 +26,12 @@ class StopRequest:
     def __init__(self) -> None:
         self.number: int | None = None
         self._deferring = False
+        self._over = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         del frame
+        if self._over:
+            return
         if self.number is not None:
             if number == signal.SIGINT:
                 raise KeyboardInterrupt
@@ -36,6 +39,10 @@ class StopRequest:
         self.number = number
         if not self._deferring:
             raise Interrupted(number)
+
+    def over(self) -> None:
+        """Everything is done: a signal that comes now changes nothing any more."""
+        self._over = True
 
     @contextmanager
     def deferred(self) -> Iterator[None]:

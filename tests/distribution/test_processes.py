@@ -155,7 +155,8 @@ def test_a_fault_is_told_once(where: str, commands: Commands, tmp_path: Path) ->
     name, content, told = FAULTS[where]
     (tmp_path / name).write_text(content)
     answer = commands.together(tmp_path, 3, *TRAIN)
-    assert answer.code == 2
+    assert 2 in answer.codes
+    assert set(answer.codes) <= {2, 143}, "those that had not met the fault yet are stopped by the launcher"
     assert "".join(answer.errs).count("error:") == 1, answer.errs
     assert told in "".join(answer.errs)
     assert "Traceback" not in "".join(answer.errs)
