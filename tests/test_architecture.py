@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "gpuclf"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-CONTRACTS = {"layers", "families", "ops", "faults", "tensorboard", "yaml", "quiet"}
+CONTRACTS = {"layers", "families", "ops", "estimators", "faults", "tensorboard", "yaml", "quiet"}
 
 # What `gpuclf --help` must not wait for: together these take seconds to import.
 HEAVY = [

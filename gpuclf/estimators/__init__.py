@@ -1,0 +1,24 @@
+"""The learners as scikit-learn estimators: for pipelines, GridSearchCV, and everything else that speaks its API.
+
+Perceptron, MIRA, NaiveBayes, LogisticRegression and LinearSVM take a matrix (numpy, scipy sparse, torch dense or
+sparse CSR) and labels of any type; parameters are named as the options of `gpuclf.models` and of the `train` section.
+BatchedGridSearch trains grid × folds as one batch. Needs scikit-learn, which gpuclf itself does not:
+pip install 'gpuclf[sklearn]'.
+"""
+
+from __future__ import annotations
+
+try:
+    import sklearn  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "sklearn":
+        raise
+    raise ModuleNotFoundError(
+        "gpuclf.estimators needs scikit-learn: pip install 'gpuclf[sklearn]'", name="sklearn"
+    ) from error
+
+from gpuclf.estimators.batched_grid_search import BatchedGridSearch
+from gpuclf.estimators.naive_bayes import NaiveBayes
+from gpuclf.estimators.online import MIRA, Perceptron
+
+__all__ = ["MIRA", "BatchedGridSearch", "NaiveBayes", "Perceptron"]
