@@ -15,9 +15,9 @@ from gpuclf.report.visible_text import open_console, visible
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What `show` says. weights (V+1, K) with the offset in row 0, feature_names V entries, confusion counts by gold row
-    and predicted column, over the classes and then the unknown ones (such as only gold labels have); None for what a
-    model does not have."""
+    """What `show` says. weights (V+1, K) with the offset in row 0, feature_names V entries; None for what a model does
+    not have. confusion: counts by gold row and predicted column, over the classes and then the unknown ones (such as
+    only gold labels have)."""
 
     name: str
     classes: Sequence[str]

@@ -43,7 +43,7 @@ def confusion_figure(gold: Tensor, predicted: Tensor, classes: Sequence[str], *,
     errors_only = size > _COUNTS_UP_TO
     if errors_only:
         np.fill_diagonal(share, 0.0)
-    with _plain_text():
+    with plain_text():
         from matplotlib.figure import Figure
 
         side = min(max(3.0 + 0.3 * size, 5.0), 22.0)
@@ -79,7 +79,7 @@ def pr_figure(gold: Tensor, scores: Tensor, classes: Sequence[str], *, title: st
             precision = float(average_precision(column, positive))
             curves.append((precision, name, pr_curve(positive.numpy(), column.numpy())))
     curves.sort(key=lambda item: item[0])
-    with _plain_text():
+    with plain_text():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(10.0, 6.5), dpi=100, layout="constrained")
@@ -100,7 +100,7 @@ def pr_figure(gold: Tensor, scores: Tensor, classes: Sequence[str], *, title: st
 
 def png(figure: Figure) -> bytes:
     """The figure as a PNG file."""
-    with _plain_text():
+    with plain_text():
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", bbox_inches="tight")
     return buffer.getvalue()
@@ -129,7 +129,7 @@ def _shown(name: str) -> str:
 
 
 @contextmanager
-def _plain_text() -> Iterator[None]:
+def plain_text() -> Iterator[None]:
     """Class names are no formulas ($ means $), and a script that the font lacks is shown as boxes without a warning."""
     import matplotlib
 

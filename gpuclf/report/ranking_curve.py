@@ -27,7 +27,7 @@ class PrCurve:
         return self.true_positives / max(int(self.true_positives[-1]), 1)
 
 
-def pr_curve(positive: NDArray[np.bool_], scores: NDArray[np.float32]) -> PrCurve:
+def pr_curve(positive: NDArray[np.bool_], scores: NDArray[np.floating]) -> PrCurve:
     """positive (n,) bool, scores (n,), n > 0, infinite ones allowed; equal scores are one point."""
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], positive[order]

@@ -39,8 +39,10 @@ from torch import Tensor
 from gpuclf.data.atomic_write import named_faults
 from gpuclf.report.cell_curve import CellCurve
 from gpuclf.report.explain import top_features
+from gpuclf.report.grid_figure import grid_figure
 from gpuclf.report.plots import confusion_figure, png, pr_figure
 from gpuclf.report.ranking_curve import pr_curve, thin
+from gpuclf.report.reliability_figure import reliability_figure
 from gpuclf.report.strict_json import number
 from gpuclf.report.summary import (
     NOT_EVALUATED,
@@ -97,6 +99,8 @@ class TensorBoardLog:
         """The rows of one step of one batch of replicas."""
         touched: dict[tuple[str, int], None] = {}
         for row in rows:
+            if row["phase"] == "inner":
+                continue  # inner folds choose a cell for one fold; metrics.json tells which
             key = (row["phase"], row["cell"])
             touched[key] = None
             run = (row["seed"], row["fold"])
@@ -124,6 +128,9 @@ class TensorBoardLog:
         root([_scalar(f"test/{k}", value) for k, v in figures.test.items() if (value := number(v)) is not None])
         if figures.gold is not None and figures.predicted is not None and figures.gold.numel():
             root(_evaluation(figures, figures.gold, figures.predicted))
+        grid = grid_figure(figures.cells, figures.best)
+        if grid is not None:
+            root([_picture("pictures/grid", png(grid))])
         if figures.weights is not None:
             root(_weight_histograms(figures.weights, figures.classes))
         self._flush()
@@ -271,6 +278,8 @@ def _evaluation(figures: FinalFigures, gold: Tensor, predicted: Tensor) -> list[
     if figures.scores is None:
         return values
     values.append(_picture("pictures/pr_curves", png(pr_figure(gold, figures.scores, figures.classes, title=rows))))
+    if figures.probabilities:
+        values.append(_picture("pictures/reliability", png(reliability_figure(gold, figures.scores, title=rows))))
     for index, name in enumerate(figures.classes):
         positive = (gold == index).numpy()
         if positive.any():
@@ -278,7 +287,7 @@ def _evaluation(figures: FinalFigures, gold: Tensor, predicted: Tensor) -> list[
     return values
 
 
-def _pr_value(tag: str, positive: NDArray[np.bool_], scores: NDArray[np.float32], rows: str) -> Summary.Value:
+def _pr_value(tag: str, positive: NDArray[np.bool_], scores: NDArray[Any], rows: str) -> Summary.Value:
     """The plugin thinks of thresholds evenly spread over [0, 1]; the scores of a linear model lie anywhere. So its
     `threshold` is the place of the point between the most lenient (0) and the strictest (1) one."""
     curve = thin(pr_curve(positive, scores), _PR_POINTS)

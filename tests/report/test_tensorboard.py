@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -242,11 +243,26 @@ def test_pr_curves_hold_counts_of_every_threshold(tmp_path: Path) -> None:
     assert true[-1] == (figures.gold is not None and int(figures.gold[strictest]) == 0)
 
 
+def test_reliability_of_probabilities(tmp_path: Path) -> None:
+    figures = _figures()
+    assert figures.scores is not None
+    TensorBoardLog(tmp_path, GridPlan(CELLS, RUNS)).final(
+        replace(figures, probabilities=True, scores=figures.scores.double().log_softmax(1))
+    )
+    image = _read(tmp_path).Images("pictures/reliability")[0]
+    assert image.encoded_image_string.startswith(b"\x89PNG")
+
+
+def test_no_picture_of_a_single_cell(tmp_path: Path) -> None:
+    TensorBoardLog(tmp_path, GridPlan(CELLS[:1], RUNS)).final(_figures(cells=_figures().cells[:1]))
+    assert "pictures/grid" not in _read(tmp_path).Tags()["images"]
+
+
 def test_pictures_histograms_and_texts(tmp_path: Path) -> None:
     log = TensorBoardLog(tmp_path, GridPlan(CELLS, RUNS))
     log.final(_figures())
     reader = _read(tmp_path)
-    assert sorted(reader.Tags()["images"]) == ["pictures/confusion", "pictures/pr_curves"]
+    assert sorted(reader.Tags()["images"]) == ["pictures/confusion", "pictures/grid", "pictures/pr_curves"]
     image = reader.Images("pictures/confusion")[0]
     assert image.encoded_image_string.startswith(b"\x89PNG")
     assert image.width > 300

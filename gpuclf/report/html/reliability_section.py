@@ -9,14 +9,14 @@ from torch import Tensor
 from gpuclf.metrics.calibration import top_class_reliability
 from gpuclf.report.html.markup import Markup, joined, tag
 from gpuclf.report.html.svg import chart, frame, polyline
+from gpuclf.report.reliability_figure import BINS
 
 _TENTHS = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
-_BINS = 15
 
 
 def reliability_section(gold: Tensor, log_probabilities: Tensor) -> Markup:
     """gold (n,) int64, log P(class | document) (n, K)."""
-    found = top_class_reliability(log_probabilities.exp(), gold, _BINS)
+    found = top_class_reliability(log_probabilities.exp(), gold, BINS)
     documents = found.documents.tolist()
     drawn = frame(
         (0.0, 1.0), (0.0, 1.0), size=(460.0, 400.0), labels=("confidence", "share that is right"), x_ticks=_TENTHS
@@ -54,6 +54,6 @@ def no_reliability(learner: str) -> Markup:
 def _said(error: float) -> str:
     value = "undefined" if math.isnan(error) else f"{error:.4f}"
     return (
-        f"Expected calibration error {value} ({_BINS} bins). On the dashed line confidence is right; below, the model "
+        f"Expected calibration error {value} ({BINS} bins). On the dashed line confidence is right; below, the model "
         "is surer than it should be. Grey bars: documents by confidence."
     )

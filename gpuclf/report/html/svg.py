@@ -115,7 +115,7 @@ def round_ticks(low: float, high: float, about: int) -> list[Tick]:
 
 def whole_ticks(low: float, high: float, about: int) -> list[Tick]:
     """The same for counts: whole numbers only."""
-    return [(at, text) for at, text in round_ticks(low, high, about) if at == round(at)]
+    return [(at, f"{at:,.0f}") for at, _ in round_ticks(low, high, about) if at == round(at)]
 
 
 def padded(
