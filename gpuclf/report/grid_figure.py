@@ -40,6 +40,7 @@ def _panels(layout: GridLayout) -> Figure:
         axes.set_title(visible(panel.title, 60), fontsize=9)
         axes.set_xticks([at for at, _ in layout.ticks], [text for _, text in layout.ticks], fontsize=8)
         axes.grid(alpha=0.3)
+        axes.margins(y=0.12)
     for axes in grid.flat[len(layout.panels) :]:
         axes.set_visible(False)
     figure.supxlabel(f"{layout.axis}{' (log)' if layout.log else ''}", fontsize=10)
@@ -58,7 +59,11 @@ def _panel(axes: Axes, panel: GridPanel) -> None:
         if point.chosen and point.mean is not None:
             axes.plot([point.at], [point.mean], "o", markersize=13, fillstyle="none", color="black")
             axes.annotate(
-                f"{point.mean:.4f}", (point.at, point.mean + (point.sd or 0.0)), (0, 7), textcoords="offset points"
+                f"{point.mean:.4f}",
+                (point.at, point.mean + (point.sd or 0.0)),
+                (0, 5),
+                textcoords="offset points",
+                ha="center",
             )
 
 

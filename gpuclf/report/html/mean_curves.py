@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpuclf.report.summary import StepRow, run_label, step_figures
+from gpuclf.report.summary import StepRow, step_figures
 
 _POINTS = 160  # of one curve: more cannot be seen
 Curve = tuple[NDArray[np.int64], NDArray[np.float64]]  # steps (n,) rising, values (n,)
@@ -27,9 +28,9 @@ class MeanCurves:
 def mean_curves(rows: Iterable[StepRow], wanted: frozenset[str]) -> MeanCurves:
     """The curves of the figures in `wanted`. A run that has stopped counts with its last value, and a mean begins when
     all runs have: the mean is always over the same runs."""
-    seen: dict[tuple[str, str], dict[int, dict[str, tuple[list[int], list[float]]]]] = {}
+    seen: dict[tuple[str, str], dict[int, dict[tuple[Any, ...], tuple[list[int], list[float]]]]] = {}
     for row in rows:
-        run = run_label(row["seed"], row["fold"])
+        run = (row["seed"], row["fold"], row.get("inner"))
         for name, value in step_figures(row).items():
             if name in wanted:
                 of_cell = seen.setdefault((row["phase"], name), {}).setdefault(row["cell"], {})
@@ -39,7 +40,7 @@ def mean_curves(rows: Iterable[StepRow], wanted: frozenset[str]) -> MeanCurves:
     return MeanCurves({key: {cell: _mean(runs) for cell, runs in cells.items()} for key, cells in seen.items()})
 
 
-def _mean(runs: dict[str, tuple[list[int], list[float]]]) -> Curve:
+def _mean(runs: dict[tuple[Any, ...], tuple[list[int], list[float]]]) -> Curve:
     series = [(np.asarray(steps), np.asarray(values, dtype=np.float64)) for steps, values in runs.values()]
     begin = max(int(steps[0]) for steps, _ in series)
     steps = np.unique(np.concatenate([steps for steps, _ in series]))
