@@ -227,8 +227,11 @@ def _over_folds(systems: Sequence[System], settings: Settings) -> tuple[list[Pai
             test: PairedT = paired_t(*figures, ratio, settings.level)
             details = asdict(test) | {"first_folds": figures[0], "second_folds": figures[1]}
             tests.append(_row(systems, a, b, name, settings.metric, test.mean, test.interval, test.p, details))
-    if tests and any(system.folds is not None and system.folds.cells > 1 for system in systems):
-        notes.append("fold figures are those of the cell that was chosen by them, so they flatter the larger grid")
+    if tests and any(system.folds is not None and system.folds.chosen for system in systems):
+        notes.append(
+            "fold figures are those of the cell that was chosen by them, so they flatter the larger grid "
+            "(folds.inner chooses anew for every fold)"
+        )
     return tests, notes
 
 

@@ -17,15 +17,17 @@ from gpuclf.report.strict_json import number
 
 @dataclass(frozen=True)
 class FoldFigures:
-    """A run's cross-validation: figures by metric, one a fold (mean over seeds), of the chosen cell.
+    """A run's cross-validation: figures by metric, one a fold (mean over seeds), of the chosen cell, or nested: of the
+    cell chosen for that fold without it.
 
-    assignment: digest of which document is in which fold; ratio: held-out by training documents; cells: of the grid.
+    assignment: digest of which document is in which fold; ratio: held-out by training documents; chosen: the cell was
+    chosen by these figures themselves.
     """
 
     assignment: str
     ratio: float
     figures: dict[str, tuple[float, ...]]
-    cells: int
+    chosen: bool
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,10 @@ def _fold_figures(metrics: Mapping[str, Any]) -> FoldFigures | None:
     folds = metrics.get("folds")
     if folds is None:
         return None
+    nested = metrics.get("nested", {})
+    honest = "mean" in nested
     by_fold: dict[int, list[Mapping[str, Any]]] = {}
-    for run in metrics["cells"][metrics["best"]["cell"]]["runs"]:
+    for run in nested["folds"] if honest else metrics["cells"][metrics["best"]["cell"]]["runs"]:
         by_fold.setdefault(run["fold"], []).append(run)
     if len(by_fold) < 2:
         return None
@@ -96,7 +100,9 @@ def _fold_figures(metrics: Mapping[str, Any]) -> FoldFigures | None:
         metric: tuple(fmean(number(run[metric]) or 0.0 for run in by_fold[fold]) for fold in sorted(by_fold))
         for metric in names
     }
-    return FoldFigures(folds["assignment"], folds["test_train_ratio"], figures, len(metrics["cells"]))
+    return FoldFigures(
+        folds["assignment"], folds["test_train_ratio"], figures, not honest and len(metrics["cells"]) > 1
+    )
 
 
 def _header(path: Path) -> list[str]:

@@ -17,7 +17,7 @@ StepRow = Mapping[str, Any]
 optional `held_out` metrics; every other number in it is a figure of that step (mistakes, loss, updates …)."""
 
 NOT_EVALUATED = "not evaluated"
-_NOT_FIGURES = frozenset({"phase", "batch", "step", "cell", "options", "seed", "fold", "time", "held_out"})
+_NOT_FIGURES = frozenset({"phase", "batch", "step", "cell", "options", "seed", "fold", "inner", "time", "held_out"})
 
 
 @dataclass(frozen=True)

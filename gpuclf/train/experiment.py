@@ -24,6 +24,7 @@ from gpuclf.train.grid_stage import GridResult, out_of_fold, run_grid
 from gpuclf.train.input_files import require_inputs
 from gpuclf.train.labelled_file import Predictions, check_labelled, figures, predict_labelled, read_labelled
 from gpuclf.train.model_file import save_model
+from gpuclf.train.nested import nested_record
 from gpuclf.train.observer import Observer
 from gpuclf.train.options import ExperimentOptions
 from gpuclf.train.run_context import RunContext, checkpoint_folder
@@ -175,6 +176,9 @@ def _finished(
             split = held_out_split(options, corpus)
             if split is not None and split.folded:
                 metrics["folds"] = fold_record(split, corpus)
+            if options.folds is not None and options.folds.inner is not None:
+                settings, simplest = [other.settings for other in cells], cells[0].options.model.simplest
+                metrics["nested"] = nested_record(settings, grid.state.records, options.select, simplest)
             metrics["out_of_fold"] = figures(held_out, probabilities, len(corpus.classes))
     metrics["seconds"] = {name: round(value, 6) for name, value in context.watch.seconds.items()}
     metrics["device"] = str(context.device)

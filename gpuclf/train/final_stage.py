@@ -134,7 +134,7 @@ def _train(
         "refit",
         *place,
         batch.replicas,
-        False,
+        prepared.split,
         max_steps(batch.cell.options.model, train),
         lambda positions: int(visits[positions].sum()),
         save,

@@ -188,12 +188,11 @@ def _train(
         values, tensors = state.pack()
         context.save({"name": GRID, "grid": values}, tensors, running)
 
-    folded = prepared.split.folded
     after_step = context.after_step(
         "grid",
         *place,
         batch.replicas,
-        folded,
+        prepared.split,
         max_steps(batch.cell.options.model, train),
         lambda positions: int(visits[positions].sum()),
         save,
@@ -201,7 +200,7 @@ def _train(
     with context.stop.deferred():
         outcome = loop.run(after_step)
         figures = {name: value.tolist() for name, value in outcome.held_out.items()}
-        state.records += run_records(batch.replicas, outcome.status, outcome.steps, figures, folded)
+        state.records += run_records(batch.replicas, outcome.status, outcome.steps, figures, prepared.split)
         state.done += 1
         with context.watch.timed("evaluate"):
             for cell in dict.fromkeys(replica.cell.index for replica in batch.replicas):

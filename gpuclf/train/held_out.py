@@ -15,17 +15,17 @@ SCORES_AT_ONCE = 1 << 24  # floats; a chunk of rows is sized so that its scores 
 
 
 class HeldOutRows:
-    """The held-out documents of every view of a problem.
+    """The held-out documents of every view of a problem: `docs`, by default all that it does not train on.
 
-    gold (docs,) int64 are the labels of all rows of the problem: below num_gold_classes, which counts the classes of the
-    model, then those it cannot know (in the problem's own labels these are -1).
+    gold (docs,) int64 are the labels of all rows of the problem: below num_gold_classes, which counts the classes of
+    the model, then those it cannot know (in the problem's own labels these are -1).
     """
 
-    def __init__(self, problem: Problem, gold: Tensor, num_gold_classes: int):
+    def __init__(self, problem: Problem, gold: Tensor, num_gold_classes: int, docs: list[Tensor] | None = None):
         self._problem = problem
         self._gold = gold
         self._num_gold = num_gold_classes
-        self.docs = [torch.nonzero(~mask).flatten() for mask in problem.views.train]
+        self.docs = [torch.nonzero(~mask).flatten() for mask in problem.views.train] if docs is None else docs
 
     def metrics(self, predictor: Predictor, replicas: Replicas) -> dict[str, Tensor]:
         """Accuracy and F1 figures by name, each (R,) float64, of the predictor of these replicas."""

@@ -101,6 +101,10 @@ def _fold_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             key="select.metric",
             remedy="take accuracy (metrics.json gives every figure of all out-of-fold documents together)",
         )
+    if folds.inner is not None and number_of_cells(options) == 1:
+        yield UserFault(
+            "there is one cell, and nothing to choose", key="folds.inner", remedy="remove it, or add a grid"
+        )
     if select.refit is False and folds.index is None:
         yield UserFault(
             "every fold has a model of its own, and none of them is the final one",
@@ -142,6 +146,12 @@ def _stopping_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             "there are no held-out documents to stop by",
             key="train.early_stopping",
             remedy="add validation: {fraction: 0.1} or folds: {k: 10}, or remove early_stopping",
+        )
+    if stops and options.folds is not None and options.folds.inner is not None:
+        yield UserFault(
+            "each outer fold would stop the very models that it judges",
+            key="train.early_stopping",
+            remedy="remove it, or folds.inner",
         )
 
 

@@ -72,6 +72,7 @@ class FoldsOptions(Section):
 
     k: FoldCount | Literal["all"] = 10
     repeats: Repeats = 1  # the whole cross-validation again, each time with other folds
+    inner: FoldCount | None = None  # nested: so many folds within each fold's training rows choose a cell for it alone
     stratified: bool = True  # every class is spread evenly over the folds
     grouped: bool = False  # documents with one value of data.group stay in one fold
     allow_small: bool = False  # a class with fewer documents than folds is let through
@@ -85,6 +86,8 @@ class FoldsOptions(Section):
                 raise ValueError("with k: all every repeat would be the same; remove repeats")
             if self.index is not None:
                 raise ValueError("with k: all a fold is one document or group; remove index, or give a number for k")
+            if self.inner is not None:
+                raise ValueError("with k: all there would be inner folds for every document; give a number for k")
         elif self.index is not None and self.index >= self.k * self.repeats:
             times = f" times {self.repeats} repeats" if self.repeats > 1 else ""
             raise ValueError(f"index {self.index} is not a fold of k = {self.k}{times}; folds are numbered from 0")

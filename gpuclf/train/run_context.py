@@ -19,6 +19,7 @@ from gpuclf.train.options import ExperimentOptions
 from gpuclf.train.plan import Replica
 from gpuclf.train.signals import StopRequest
 from gpuclf.train.stopwatch import Stopwatch
+from gpuclf.train.views import Split
 
 CHECKPOINTS = "checkpoints"
 
@@ -74,7 +75,7 @@ class RunContext:
         batch: int,
         batches: int,
         replicas: Sequence[Replica],
-        folded: bool,
+        split: Split,
         max_steps: int | None,
         documents: Callable[[Tensor], int],
         save: Callable[[BatchLoop], None],
@@ -85,7 +86,7 @@ class RunContext:
         """
 
         def callback(report: StepReport, loop: BatchLoop) -> None:
-            rows = step_rows(report, phase, batch, replicas, folded)
+            rows = step_rows(report, phase, batch, replicas, split)
             visits = documents(report.positions)
             count = report.positions.numel()
             self.observer.step(
@@ -108,9 +109,9 @@ class RunContext:
 
 
 def step_rows(
-    report: StepReport, phase: str, batch: int, replicas: Sequence[Replica], folded: bool
+    report: StepReport, phase: str, batch: int, replicas: Sequence[Replica], split: Split
 ) -> list[dict[str, Any]]:
-    """The lines of metrics.jsonl for one step, one a replica."""
+    """The lines of metrics.jsonl for one step, one a replica. Those of inner folds are of the phase "inner"."""
     columns = {name: value.cpu().tolist() for name, value in report.figures.items()}
     held_out = {name: value.tolist() for name, value in (report.held_out or {}).items()}
     rows = []
@@ -123,8 +124,10 @@ def step_rows(
             "cell": replica.cell.index,
             "options": replica.cell.settings,
             "seed": replica.seed,
-            "fold": replica.view if folded else None,
+            "fold": split.fold_of(replica.view),
         }
+        if (inner := split.inner_of(replica.view)) is not None:
+            row |= {"phase": "inner", "inner": inner}
         row |= {name: values[place] for name, values in columns.items()}
         if held_out and report.judged[place]:
             row["held_out"] = {name: values[place] for name, values in held_out.items()}

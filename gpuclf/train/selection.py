@@ -10,6 +10,7 @@ from typing import Any
 
 from gpuclf.train.loop import DIVERGED
 from gpuclf.train.plan import Replica
+from gpuclf.train.views import Split
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class RunRecord:
     status: str
     steps: int
     figures: dict[str, float]
+    inner: int | None = None  # the fold within `fold`'s training rows that it holds out, in nested cross-validation
 
     @property
     def sound(self) -> bool:
@@ -52,10 +54,11 @@ class CellRecord:
 
 
 def cell_records(settings: Sequence[dict[str, Any]], runs: Sequence[RunRecord]) -> list[CellRecord]:
-    """One record a cell, runs ordered by seed and fold."""
+    """One record a cell, runs ordered by seed and fold. Runs on inner folds have no part in it."""
+    outer = [run for run in runs if run.inner is None]
     records = []
     for index, options in enumerate(settings):
-        own = sorted((run for run in runs if run.cell == index), key=lambda run: (run.seed, run.fold or 0))
+        own = sorted((run for run in outer if run.cell == index), key=lambda run: (run.seed, run.fold or 0))
         cell = CellRecord(index, options, tuple(own))
         if own and cell.sound:
             names = own[0].figures
@@ -131,14 +134,15 @@ def run_records(
     status: Sequence[str],
     steps: Sequence[int],
     figures: dict[str, list[float]],
-    folded: bool,
+    split: Split,
 ) -> list[RunRecord]:
-    """Records of one batch; figures hold one value a replica."""
+    """Records of one batch, trained on views of `split`; figures hold one value a replica."""
     return [
         RunRecord(
             cell=replica.cell.index,
             seed=replica.seed,
-            fold=replica.view if folded else None,
+            fold=split.fold_of(replica.view),
+            inner=split.inner_of(replica.view),
             status=status[place],
             steps=steps[place],
             figures={name: values[place] for name, values in figures.items()},

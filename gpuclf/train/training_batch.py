@@ -78,7 +78,7 @@ def make_loop(
     held_out = None
     if prepared.held_out:
         num_gold = len(prepared.corpus.classes) + len(prepared.corpus.extra_classes)
-        held_out = HeldOutRows(problem, prepared.gold, num_gold)
+        held_out = HeldOutRows(problem, prepared.gold, num_gold, prepared.split.held_docs(device))
     learner = model.build(train, prepared.corpus.classes)
     with watch.timed("train"):
         loop = BatchLoop(learner, problem, train, max_steps(model, train), held_out, wants_alternatives, watch)

@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gpuclf.data.splits import fold_of, holdout, leave_one_out
+from gpuclf.faults import UserFault
 from gpuclf.ops.counter_hash import hash64_numpy
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.options import ExperimentOptions, FoldsOptions
 
 NO_VIEW = -1  # a document that no view of an assignment holds out
+APART = -2  # a document that all views of an assignment leave alone: the outer fold, for inner folds
+INNER_SEED = 1 << 32  # beside the numbers of repeats, so that inner folds have draws of their own
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,17 @@ class Split:
     held_by (assignments, docs) int64: the number of the view that holds a document out, in each assignment (one a
     repeat). view_numbers are the views to train, assignments the row of held_by each belongs to; `folded` says whether
     they are folds at all. Masks are made when asked for: with leave-one-out all of them would be docs × docs.
+
+    Nested, the views of the `outer` folds are followed by `inner` ones for each, which have an assignment a fold.
     """
 
     held_by: Tensor
     view_numbers: tuple[int, ...]
     assignments: tuple[int, ...]
     folded: bool
+    outer: int = 1
+    inner: int = 0
+    first: int = 0  # the first assignment whose views are trained
 
     def part(self, numbers: Sequence[int]) -> Split:
         """Some of the views, in this order."""
@@ -41,14 +49,32 @@ class Split:
 
     @property
     def train(self) -> Tensor:
-        """(views, docs) bool: what each view trains on; the other rows are held out."""
-        rows = zip(self.view_numbers, self.assignments, strict=True)
-        return torch.stack([self.held_by[assignment] != number for number, assignment in rows])
+        """(views, docs) bool: what each view trains on."""
+        rows = [self.held_by[assignment] for assignment in self.assignments]
+        return torch.stack([(r != number) & (r != APART) for number, r in zip(self.view_numbers, rows, strict=True)])
+
+    def held_docs(self, device: torch.device) -> list[Tensor]:
+        """The documents (n,) int64 that each view holds out."""
+        rows = [self.held_by[assignment] for assignment in self.assignments]
+        return [
+            torch.nonzero(row == number).flatten().to(device)
+            for number, row in zip(self.view_numbers, rows, strict=True)
+        ]
+
+    def fold_of(self, view: int) -> int | None:
+        """The fold that a view holds out, or within which it does; None where there are no folds."""
+        if not self.folded:
+            return None
+        return view if view < self.outer else (view - self.outer) // self.inner
+
+    def inner_of(self, view: int) -> int | None:
+        """The inner fold that a view holds out; None for views of no inner fold."""
+        return (view - self.outer) % self.inner if self.folded and view >= self.outer else None
 
     @property
     def first_views(self) -> frozenset[int]:
         """The views of the first assignment, which hold every document out once at most."""
-        return frozenset(n for n, row in zip(self.view_numbers, self.assignments, strict=True) if row == 0)
+        return frozenset(n for n, row in zip(self.view_numbers, self.assignments, strict=True) if row == self.first)
 
 
 def held_out_split(options: ExperimentOptions, corpus: Corpus) -> Split | None:
@@ -89,13 +115,15 @@ def fold_record(split: Split, corpus: Corpus) -> dict[str, Any]:
     fold.
     """
     order = np.argsort(corpus.keys, kind="stable")
-    held_by = split.held_by.numpy()[:, order]
+    outer = [number for number in split.view_numbers if number < split.outer]
+    repeats = 1 + max(row for row, n in zip(split.assignments, split.view_numbers, strict=True) if n < split.outer)
+    held_by = split.held_by.numpy()[:repeats, order]
     digest = hashlib.sha256(corpus.keys[order].astype("<i8").tobytes() + held_by.astype("<i8").tobytes())
     counts = np.bincount(held_by.ravel())
-    sizes = counts[np.asarray(split.view_numbers)]
+    sizes = counts[np.asarray(outer)]
     return {
-        "folds": len(split.view_numbers),
-        "repeats": len(held_by),
+        "folds": len(outer),
+        "repeats": repeats,
         "documents": corpus.num_docs,
         "least": int(sizes.min()),
         "most": int(sizes.max()),
@@ -112,8 +140,8 @@ def _fold_split(options: ExperimentOptions, folds: FoldsOptions, corpus: Corpus)
     groups = np.asarray(corpus.groups) if folds.grouped else None
     if folds.k == "all":
         one = leave_one_out(corpus.keys, corpus.labels, groups, folds.allow_small, corpus.classes)
-        numbers = tuple(range(int(one.max()) + 1))
-        return Split(torch.from_numpy(one[None]), numbers, (0,) * len(numbers), folded=True)
+        count = int(one.max()) + 1
+        return Split(torch.from_numpy(one[None]), tuple(range(count)), (0,) * count, folded=True, outer=count)
     first_seed = options.seed if folds.seed is None else folds.seed
     rows = []
     for repeat in range(folds.repeats):
@@ -123,5 +151,39 @@ def _fold_split(options: ExperimentOptions, folds: FoldsOptions, corpus: Corpus)
             corpus.keys, corpus.labels, groups, folds.k, seed, folds.stratified, folds.allow_small, corpus.classes
         )
         rows.append(repeat * folds.k + fold)
-    numbers = tuple(range(folds.repeats * folds.k)) if folds.index is None else (folds.index,)
-    return Split(torch.from_numpy(np.stack(rows)), numbers, tuple(n // folds.k for n in numbers), folded=True)
+    outer = folds.repeats * folds.k
+    numbers = list(range(outer)) if folds.index is None else [folds.index]
+    assignments = [number // folds.k for number in numbers]
+    if folds.inner is not None:
+        for number in numbers.copy():
+            numbers += range(outer + number * folds.inner, outer + (number + 1) * folds.inner)
+            assignments += [len(rows)] * folds.inner
+            rows.append(_inner_folds(folds, corpus, rows[number // folds.k] != number, first_seed, number, outer))
+    held_by = torch.from_numpy(np.stack(rows))
+    return Split(held_by, tuple(numbers), tuple(assignments), True, outer, folds.inner or 0, assignments[0])
+
+
+def _inner_folds(
+    folds: FoldsOptions, corpus: Corpus, train: NDArray[np.bool_], seed: int, number: int, outer: int
+) -> NDArray[np.int64]:
+    """The assignment of one outer fold's training rows (mask) to inner views."""
+    assert folds.inner is not None
+    held_by = np.full(corpus.num_docs, APART)
+    groups = np.asarray(corpus.groups)[train] if folds.grouped else None
+    own_seed = int(hash64_numpy(seed, INNER_SEED + number))
+    try:
+        inner = fold_of(
+            corpus.keys[train],
+            corpus.labels[train],
+            groups,
+            folds.inner,
+            own_seed,
+            folds.stratified,
+            folds.allow_small,
+            corpus.classes,
+        )
+    except UserFault as fault:
+        message = f"among the training documents of fold {number}, {fault.message}"
+        raise UserFault(message, key="folds.inner", remedy=fault.remedy) from fault
+    held_by[train] = outer + number * folds.inner + inner
+    return held_by

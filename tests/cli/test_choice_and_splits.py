@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cli.drive import Gpuclf, metrics_of, table_of
+from tests.cli.drive import Gpuclf, metrics_of, strict_json, table_of
 
 WORDS = ["ash", "fir", "yew", "oak", "elm", "box"]
 
@@ -115,6 +115,7 @@ def test_repeated_folds(gpuclf: Gpuclf, data: dict[str, Any]) -> None:
     assert [row[0] for row in rows] == [str(place) for place in range(1, 41)], "each document once: the first repeat"
     one = metrics_of(gpuclf.trained("mira", folds={"k": 4, "repeats": 3, "index": 9}, **sections))
     assert [cell["runs"] for cell in one["cells"]] == [[cell["runs"][9]] for cell in repeated["cells"]]
+    assert one["out_of_fold"]["documents"] == 10
 
 
 @pytest.mark.parametrize("folds", [{"k": 4, "repeats": 2}, {"k": "all"}], ids=["repeats", "leave-one-out"])
@@ -137,3 +138,67 @@ def test_leave_one_out_in_tensorboard_and_check(gpuclf: Gpuclf, data: dict[str, 
     events = b"".join(file.read_bytes() for file in run.glob("events.out.tfevents.*"))
     assert b"held_out/accuracy" in events
     assert b"runs/" not in events, "forty curves of one document each"
+
+
+@pytest.mark.parametrize("memory", [{}, {"memory_budget": 3e-5}], ids=["at once", "by batches"])
+@pytest.mark.parametrize("one_standard_error", [False, True])
+def test_nested_cross_validation(
+    gpuclf: Gpuclf, data: dict[str, Any], memory: dict[str, Any], one_standard_error: bool
+) -> None:
+    """What nested says of a fold is what a run by hand gives: cross-validate on the fold's training rows, choose."""
+    select = {"one_standard_error": one_standard_error}
+    sections = {"train": {"max_epochs": 2} | memory, "grid": {"model.C": [0.003, 0.03, 1.0]}, "select": select}
+    plain = metrics_of(gpuclf.trained("mira", data=data, folds={"k": 3}, **sections))
+    run = gpuclf.trained("mira", data=data, folds={"k": 3, "inner": 4}, **sections)
+    metrics = metrics_of(run)
+    nested = metrics["nested"]
+    for key in ("cells", "best", "folds", "out_of_fold"):
+        assert metrics[key] == plain[key], "the outer folds are the plain cross-validation"
+    assert [row["fold"] for row in nested["folds"]] == [0, 1, 2]
+    log = [strict_json(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    for row in nested["folds"]:
+        inner = [r for r in log if r["phase"] == "inner" and r["fold"] == row["fold"] and r["step"] == 2]
+        assert len(inner) == 3 * 4
+        means = [fmean(r["held_out"]["accuracy"] for r in inner if r["cell"] == cell) for cell in range(3)]
+        top = max(range(3), key=lambda cell: (means[cell], -cell))
+        if one_standard_error:
+            spread = stdev(r["held_out"]["accuracy"] for r in inner if r["cell"] == top) / 2
+            top = next(cell for cell in range(3) if means[cell] >= means[top] - spread)
+        assert row["cell"] == top
+        assert row["chosen_by"] == pytest.approx(means[top])
+        assert row["accuracy"] == metrics["cells"][top]["runs"][row["fold"]]["accuracy"]
+    assert nested["mean"]["accuracy"] == pytest.approx(fmean(row["accuracy"] for row in nested["folds"]))
+    assert {len([r for r in log if r["phase"] == phase and r["step"] == 1]) for phase in ("grid", "refit")} == {9, 1}
+
+
+def test_inner_models_never_see_the_outer_fold(gpuclf: Gpuclf, data: dict[str, Any]) -> None:
+    """An outer fold is predicted, and its cell chosen, without its documents: a run without them says the same."""
+    sections = {"train": {"max_epochs": 2}, "grid": {"model.C": [0.01, 1.0]}}
+    config = gpuclf.config("mira", data=data, folds={"k": 3, "inner": 2}, **sections)
+    run, _ = gpuclf.train(config)
+    log = [strict_json(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    first = [row for row in log if row["phase"] == "inner" and row["fold"] == 0]
+    one, _ = gpuclf.train(config, "folds.index=0")
+    assert metrics_of(one)["nested"]["folds"] == metrics_of(run)["nested"]["folds"][:1]
+    alone = [strict_json(line) for line in (one / "metrics.jsonl").read_text().splitlines()]
+    keys = ("cell", "seed", "fold", "inner", "step", "mistakes", "held_out")
+    found = [[{key: row[key] for key in keys} for row in rows if row["phase"] == "inner"] for rows in (first, alone)]
+    assert sorted(found[0], key=str) == sorted(found[1], key=str)
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({"folds": {"k": 3, "inner": 2}}, "nothing to choose"),
+        ({"folds": {"k": "all", "inner": 2}, "grid": {"model.C": [1.0, 2.0]}}, "inner folds for every document"),
+        ({"folds": {"k": 3, "inner": 30}, "grid": {"model.C": [1.0, 2.0]}}, "among the training documents of fold 0"),
+        (
+            {"folds": {"k": 3, "inner": 2}, "grid": {"model.C": [1.0, 2.0]}, "train": {"early_stopping": {}}},
+            "stop the very models that it judges",
+        ),
+    ],
+)
+def test_nesting_that_means_nothing(
+    gpuclf: Gpuclf, data: dict[str, Any], sections: dict[str, Any], message: str
+) -> None:
+    assert message in gpuclf.not_trained(gpuclf.config("mira", data=data, **sections)).err

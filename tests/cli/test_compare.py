@@ -158,6 +158,20 @@ def test_leave_one_out_has_folds_by_accuracy_only(gpuclf: Gpuclf) -> None:
     assert any("folds of one document have no macro_f1" in note for note in said["notes"])
 
 
+def test_nested_figures_are_compared_where_there_are_some(gpuclf: Gpuclf) -> None:
+    data = {"train": gpuclf.text("train.tsv", sentences(60, 1)), "header": False, "columns": ["label", "text"]}
+    sections = {"data": data, "grid": {"model.alpha": [0.01, 1.0, 50.0]}}
+    nested = gpuclf.trained(MODELS["nb"], folds={"k": 4, "inner": 3}, **sections)
+    chosen = gpuclf.trained(MODELS["nb"], folds={"k": 4}, **sections)
+    single = gpuclf.trained(MODELS["mira"], data=data, folds={"k": 4})
+    said = strict_json(gpuclf.done("compare", nested, single, "--samples", "99", "--json").out)
+    (test,) = [test for test in said["tests"] if test["test"] == CORRECTED]
+    assert test["details"]["first_folds"] == [row["accuracy"] for row in metrics_of(nested)["nested"]["folds"]]
+    assert not any("flatter" in note for note in said["notes"])
+    said = strict_json(gpuclf.done("compare", chosen, single, "--samples", "99", "--json").out)
+    assert any("flatter" in note for note in said["notes"])
+
+
 def test_other_folds_give_no_t_test(gpuclf: Gpuclf) -> None:
     train, test = gpuclf.text("train.tsv", sentences(60, 1)), gpuclf.text("test.tsv", sentences(50, 2))
     first = train_one(gpuclf, "nb", train, test)

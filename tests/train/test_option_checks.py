@@ -137,3 +137,12 @@ def test_impossible_folds(folds: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         FoldsOptions.model_validate(folds)
     assert FoldsOptions.model_validate({"k": 3, "repeats": 2, "index": 5}).index == 5
+
+
+def test_nested_folds_need_cells_and_no_early_stopping() -> None:
+    nested, by_c = {"k": 3, "inner": 2}, {"model.C": [0.1, 1.0]}
+    assert keys_of_faults(folds=nested, grid=by_c) == []
+    assert keys_of_faults(folds=nested) == ["folds.inner"]
+    assert keys_of_faults(folds=nested, grid=by_c, train={"early_stopping": {}}) == ["train.early_stopping"]
+    grid = {"train.early_stopping.patience": [2, 3]}
+    assert keys_of_faults(folds=nested, grid=grid) == ["train.early_stopping"]

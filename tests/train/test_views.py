@@ -123,3 +123,24 @@ def test_views_take_part_in_the_memory_plan() -> None:
     assert not views_fit_together(found, budget, 21)
     assert replica_limit(found, model, budget, 21) == budget // (each + view)
     assert replica_limit(found, model, 1, 1000) == 1
+
+
+def test_inner_folds_split_the_training_rows_of_their_fold() -> None:
+    found = corpus(60)
+    plain, made = split(found, k=3), split(found, k=3, inner=4)
+    assert made.view_numbers == tuple(range(15))
+    assert torch.equal(made.train[:3], plain.train)
+    held = torch.zeros(15, 60, dtype=torch.bool)
+    for view, docs in enumerate(made.held_docs(torch.device("cpu"))):
+        held[view, docs] = True
+    assert torch.equal(held[:3], ~plain.train)
+    for view in range(3, 15):
+        fold, inner = made.fold_of(view), made.inner_of(view)
+        assert (fold, inner) == divmod(view - 3, 4)
+        assert fold is not None
+        assert torch.equal(made.train[view] | held[view], plain.train[fold]), "the outer fold takes no part"
+        assert not (made.train[view] & held[view]).any()
+        assert held[view].sum() == 10
+    assert (held[3:].view(3, 4, 60).sum(dim=1) == plain.train).all(), "inner folds hold each training row out once"
+    assert made.first_views == {0, 1, 2}
+    assert fold_record(made, found) == fold_record(plain, found)
