@@ -75,6 +75,10 @@ def _print(options: ExperimentOptions, result: ExperimentResult) -> None:
     if metrics["best"]["value"] is not None:
         shown = dict.fromkeys((options.select.metric, *HEADLINE))
         print_grid([_headline(cell, tuple(shown)) for cell in metrics["cells"]], metrics["best"])
+    if "mean" in metrics.get("nested", {}):
+        nested, metric = metrics["nested"], metrics["nested"]["metric"]
+        spread = f"{nested['mean'][metric]:.4f} ± {nested['std'][metric]:.4f}"
+        print(f"nested, each fold by the cell chosen without it: {metric} {spread} over {len(nested['folds'])} folds")
     if "test" in metrics:
         print_test(shown_figures(metrics["test"]))
         for name in sorted(name for name in metrics if name.startswith("test_") and name != "test_seeds"):

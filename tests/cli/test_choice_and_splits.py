@@ -149,9 +149,10 @@ def test_nested_cross_validation(
     select = {"one_standard_error": one_standard_error}
     sections = {"train": {"max_epochs": 2} | memory, "grid": {"model.C": [0.003, 0.03, 1.0]}, "select": select}
     plain = metrics_of(gpuclf.trained("mira", data=data, folds={"k": 3}, **sections))
-    run = gpuclf.trained("mira", data=data, folds={"k": 3, "inner": 4}, **sections)
+    run, output = gpuclf.train(gpuclf.config("mira", data=data, folds={"k": 3, "inner": 4}, **sections))
     metrics = metrics_of(run)
     nested = metrics["nested"]
+    assert f"nested, each fold by the cell chosen without it: accuracy {nested['mean']['accuracy']:.4f} ±" in output.out
     for key in ("cells", "best", "folds", "out_of_fold"):
         assert metrics[key] == plain[key], "the outer folds are the plain cross-validation"
     assert [row["fold"] for row in nested["folds"]] == [0, 1, 2]
