@@ -132,6 +132,11 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("folder", type=Path, metavar="RUN")
     show.add_argument("--features", type=int, default=8, metavar="N", help="features a class (default 8)")
 
+    export = _command(commands, "export", _export, "a run's model for other programs")
+    export.add_argument("folder", type=Path, metavar="RUN")
+    export.add_argument("--to", choices=("text", "sklearn", "onnx"), required=True, help="weights, arrays, or graphs")
+    export.add_argument("--out", type=Path, metavar="DIR", help="where the files go (default: RUN/export)")
+
     check = _command(commands, "check", _check, "validate config and data, report sizes, train nothing")
     check.add_argument("config", type=Path)
     check.add_argument("overrides", **overrides)  # type: ignore[arg-type]
@@ -265,6 +270,20 @@ def _show(arguments: argparse.Namespace, stop: Any) -> int:
     from gpuclf.report.run_folder import RunFolder
 
     print_model(run_facts(RunFolder.open(arguments.folder)), features=arguments.features)
+    return 0
+
+
+def _export(arguments: argparse.Namespace, stop: Any) -> int:
+    del stop
+    import torch
+
+    from gpuclf.report.export.command import export
+    from gpuclf.train.model_file import load_model
+
+    run = arguments.folder.absolute()
+    out = run / "export" if arguments.out is None else arguments.out.absolute()
+    for path in export(load_model(run, torch.device("cpu")), arguments.to, out):
+        print(f"wrote {path}")
     return 0
 
 

@@ -1,0 +1,1 @@
+"""A run's model for other programs: text weights, arrays for scikit-learn, ONNX graphs (`gpuclf export`)."""

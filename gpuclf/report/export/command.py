@@ -1,0 +1,48 @@
+"""`gpuclf export`: which files a target has, and that none of them is written over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpuclf.data.atomic_write import atomic_write, named_faults
+from gpuclf.faults import UserFault
+from gpuclf.report.export.arrays import write_arrays
+from gpuclf.report.export.linear_parts import linear_parts
+from gpuclf.report.export.onnx_graph import write_onnx
+from gpuclf.report.export.text_weights import write_text
+from gpuclf.report.export.vectoriser import vectoriser
+from gpuclf.train.model_file import Model
+
+FILES = {
+    "text": ("weights.tsv",),
+    "sklearn": ("sklearn.npz", "sklearn.json"),
+    "onnx": ("dense.onnx", "sparse.onnx", "onnx.json"),
+}
+
+
+def export(model: Model, target: str, folder: Path) -> Sequence[Path]:
+    """Writes the files of a target into the folder, which is made where there is none; returns their paths.
+
+    UserFault where one is there already, or the model cannot be said in the target's terms.
+    """
+    parts = linear_parts(model)
+    paths = [folder / name for name in FILES[target]]
+    for path in paths:
+        if path.exists():
+            raise UserFault("is there already", file=path, remedy="move it away, or give another folder with --out")
+    with named_faults(folder):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise UserFault("is a file, not a folder", file=folder, remedy="give another --out") from error
+    if target == "text":
+        write_text(parts, paths[0])
+    elif target == "sklearn":
+        write_arrays(parts, paths[0])
+    else:
+        write_onnx(parts, *paths[:2])
+    if target != "text":
+        atomic_write(paths[-1], json.dumps(vectoriser(model, parts), indent=1) + "\n")
+    return paths

@@ -1,0 +1,149 @@
+"""A linear scorer as ONNX graphs: one for dense rows, one for the non-zero values of sparse rows.
+
+Cutting texts stays outside: the operators for strings that ONNX has know neither our token pattern nor normal forms.
+The inputs are values as the encoder gives them (counts, 1 for binary, 1 + ln count for sublinear), with features
+numbered from 0 as in the JSON beside the model (gpuclf.report.export.vectoriser); idf and norm are in the graph.
+
+dense:  values (documents, F) float32
+sparse: row, feature (n,) int64 and value (n,) float32 for each value that is not 0, each feature once a row;
+        documents (1,) int64, how many rows there are
+both:   scores (documents, K) float32, class (documents,) int64 (ties: the first), and for probabilistic learners
+        probabilities (documents, K) float32
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpuclf import __version__
+from gpuclf.data.atomic_write import atomic_write
+from gpuclf.faults import UserFault
+from gpuclf.report.export.linear_parts import LinearParts
+
+OPSET = 18  # the first in which ScatterND adds up and reductions take their axes as an input
+IR_VERSION = 8  # what came with that opset: older runtimes read it
+_LARGEST = 2**31 - 2**20  # bytes that protobuf lets a file have, less the graph
+
+
+@dataclass
+class Graph:
+    """Nodes and constants as they are added; names are given in turn."""
+
+    nodes: list[Any] = field(default_factory=list)
+    constants: list[Any] = field(default_factory=list)
+
+    def add(self, operator: str, inputs: Sequence[str], output: str | None = None, **attributes: Any) -> str:
+        """A node with one output, whose name it returns."""
+        from onnx import helper
+
+        output = output or f"{operator.lower()}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
+        return output
+
+    def constant(self, name: str, value: Any) -> str:
+        """A constant tensor; returns its name."""
+        from onnx import numpy_helper
+
+        self.constants.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+
+def write_onnx(parts: LinearParts, dense: Path, sparse: Path) -> None:
+    """Writes both models. UserFault where onnx is not installed, or the weights are more than such a file may hold."""
+    try:
+        import onnx  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise UserFault("export --to onnx needs onnx", remedy="pip install 'gpuclf[onnx]'") from error
+    if parts.weights.nbytes > _LARGEST:
+        raise UserFault(
+            f"the weights take {parts.weights.nbytes:,} bytes, an ONNX file holds 2 GB",
+            remedy="export --to sklearn, or train with fewer features",
+        )
+    atomic_write(dense, dense_model(parts).SerializeToString())
+    atomic_write(sparse, sparse_model(parts).SerializeToString())
+
+
+def dense_model(parts: LinearParts) -> Any:
+    """The ModelProto for dense rows."""
+    from onnx import TensorProto, helper
+
+    graph = Graph()
+    one = graph.constant("one", np.float32(1))
+    x = "values"
+    if parts.binary:
+        x = _presence(graph, x)
+    x = graph.add("Mul", [x, graph.constant("feature_scale", parts.scale)])
+    if parts.norm != "none":
+        axis = graph.constant("last_axis", np.array([1], dtype=np.int64))
+        norm = graph.add("ReduceL1" if parts.norm == "l1" else "ReduceL2", [x, axis], keepdims=1)
+        x = graph.add("Div", [x, _one_for_zero(graph, norm, one)])
+    products = graph.add("MatMul", [x, graph.constant("weights", parts.weights)])
+    inputs = [helper.make_tensor_value_info("values", TensorProto.FLOAT, ["documents", len(parts.features)])]
+    return _finished(graph, parts, products, inputs)
+
+
+def sparse_model(parts: LinearParts) -> Any:
+    """The ModelProto for the values of sparse rows."""
+    from onnx import TensorProto, helper
+
+    graph = Graph()
+    one = graph.constant("one", np.float32(1))
+    last = graph.constant("last", np.array([1], dtype=np.int64))
+    place = graph.add("Unsqueeze", ["row", last])
+    x = _presence(graph, "value") if parts.binary else "value"
+    x = graph.add("Mul", [x, graph.add("Gather", [graph.constant("feature_scale", parts.scale), "feature"])])
+    zero = helper.make_tensor("zero", TensorProto.FLOAT, [1], [0.0])
+    if parts.norm != "none":
+        sizes = graph.add("Abs", [x]) if parts.norm == "l1" else graph.add("Mul", [x, x])
+        nothing = graph.add("ConstantOfShape", ["documents"], value=zero)
+        norm = graph.add("ScatterND", [nothing, place, sizes], reduction="add")
+        norm = norm if parts.norm == "l1" else graph.add("Sqrt", [norm])
+        x = graph.add("Div", [x, graph.add("Gather", [_one_for_zero(graph, norm, one), "row"])])
+    rows = graph.add("Gather", [graph.constant("weights", parts.weights), "feature"])
+    products = graph.add("Mul", [rows, graph.add("Unsqueeze", [x, last])])
+    width = graph.constant("classes", np.array([len(parts.classes)], dtype=np.int64))
+    shape = graph.add("Concat", ["documents", width], axis=0)
+    empty = graph.add("ConstantOfShape", [shape], value=zero)
+    sums = graph.add("ScatterND", [empty, place, products], reduction="add")
+    kinds = (("row", TensorProto.INT64), ("feature", TensorProto.INT64), ("value", TensorProto.FLOAT))
+    inputs = [helper.make_tensor_value_info(name, kind, ["n"]) for name, kind in kinds]
+    inputs.append(helper.make_tensor_value_info("documents", TensorProto.INT64, [1]))
+    return _finished(graph, parts, sums, inputs)
+
+
+def _presence(graph: Graph, value: str) -> str:
+    """1 where a value is not 0."""
+    return graph.add("Abs", [graph.add("Sign", [value])])
+
+
+def _one_for_zero(graph: Graph, norm: str, one: str) -> str:
+    zero = graph.constant("no_length", np.float32(0))
+    return graph.add("Where", [graph.add("Equal", [norm, zero]), one, norm])
+
+
+def _finished(graph: Graph, parts: LinearParts, products: str, inputs: Sequence[Any]) -> Any:
+    """The model with offset, class and probabilities behind the products (documents, K); checked."""
+    from onnx import TensorProto, checker, helper
+
+    classes = len(parts.classes)
+    graph.add("Add", [products, graph.constant("offset", parts.offset)], "scores")
+    graph.add("ArgMax", ["scores"], "class", axis=1, keepdims=0)
+    outputs = [
+        helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["documents", classes]),
+        helper.make_tensor_value_info("class", TensorProto.INT64, ["documents"]),
+    ]
+    if parts.probabilities:
+        graph.add("Softmax", ["scores"], "probabilities", axis=1)
+        outputs.append(helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["documents", classes]))
+    made = helper.make_graph(graph.nodes, "gpuclf", inputs, outputs, initializer=graph.constants)
+    opsets = [helper.make_opsetid("", OPSET)]
+    model = helper.make_model(
+        made, producer_name="gpuclf", producer_version=__version__, ir_version=IR_VERSION, opset_imports=opsets
+    )
+    checker.check_model(model)
+    return model

@@ -1,0 +1,64 @@
+"""How documents become the values of an exported model, as JSON: what scikit-learn's vectoriser must be told.
+
+Keys: classes and features in order; unicode, the normal form to bring a text into first; CountVectorizer, its
+parameters (add `vocabulary=features`), or null with the reasons in not_in_scikit_learn; sublinear (1 + ln of a count),
+binary, norm; options: the `features` section of the run.
+The values go through: counts, binary or sublinear, times feature_scale, divided by the row's norm.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuclf.features.options import BagOfWordsOptions
+from gpuclf.features.token_pattern import compile_pattern
+from gpuclf.features.tokenizer import text_normalizer
+from gpuclf.report.export.linear_parts import LinearParts
+from gpuclf.train.model_file import Model
+
+FORMAT = 1
+
+
+def vectoriser(model: Model, parts: LinearParts) -> dict[str, Any]:
+    """The JSON-able record; see the module."""
+    options = model.features
+    missing = _not_in_scikit_learn(options)
+    return {
+        "format": FORMAT,
+        "classes": list(parts.classes),
+        "features": parts.features,
+        "unicode": getattr(options, "normalize", "none"),
+        "CountVectorizer": None if missing else _count_vectorizer(options),
+        "not_in_scikit_learn": missing,
+        "sublinear": bool(getattr(options, "sublinear", False)),
+        "binary": parts.binary or options.weighting == "binary",
+        "norm": None if parts.norm == "none" else parts.norm,
+        "options": options.model_dump(mode="json"),
+    }
+
+
+def _not_in_scikit_learn(options: Any) -> list[str]:
+    """What CountVectorizer cannot do, in words; the values must then be made by other means."""
+    if not isinstance(options, BagOfWordsOptions):
+        return [f"type {options.type}: features have names in the data, no texts are cut"]
+    settings = {
+        "prefixes": options.prefixes is not None,
+        "suffixes": options.suffixes is not None,
+        "shapes": options.shapes,
+        "hashing": options.hashing is not None,
+        "weighting tf": options.weighting == "tf",
+    }
+    return [name for name, used in settings.items() if used]
+
+
+def _count_vectorizer(options: BagOfWordsOptions) -> dict[str, Any]:
+    parameters: dict[str, Any] = {
+        "analyzer": options.analyzer,
+        "lowercase": options.lowercase,
+        "ngram_range": list(options.ngrams),
+    }
+    if options.analyzer == "word":
+        normalize = text_normalizer(options.normalize, options.lowercase)
+        parameters["token_pattern"] = compile_pattern(options.token_pattern).pattern
+        parameters["stop_words"] = [normalize(word) for word in options.stop_words] or None
+    return parameters
