@@ -137,6 +137,32 @@ def test_finished_after_a_pass_without_update_or_by_tol() -> None:
     assert (state.change <= 0.2).any()
 
 
+@pytest.mark.parametrize("average", [True, False])
+def test_an_end_ahead_of_time_gives_what_all_epochs_would_have_given(average: bool) -> None:
+    """Steps forced through all epochs, against a stop after the first one without an update."""
+    made = problem(docs=12)
+    epochs = 60
+    learner = PerceptronOptions(average=average).build(TrainOptions(max_epochs=epochs), NAMES)
+    state = learner.init(made)
+    early: dict[int, tuple[Tensor, Tensor]] = {}
+    for _ in range(epochs):
+        state = learner.step(made, state)
+        result, loss = learner.result(made, state).weights, learner.progress(made, state)["loss"]
+        for r in torch.nonzero(learner.finished(made, state))[:, 0].tolist():
+            early.setdefault(r, (result[:, r].clone(), loss[r].clone()))
+    assert state.epoch == epochs
+    assert sorted(early) == [0, 1, 2]
+    if state.sums is not None:
+        seen = torch.tensor([6, 6, 11]) * epochs
+        assert torch.equal(state.steps, seen)
+        result = state.weights - state.sums / seen[:, None]
+    for r, (weights, loss) in early.items():
+        torch.testing.assert_close(weights, result[:, r])
+        assert loss == 0
+    stopped = PerceptronOptions(average=average).build(TrainOptions(max_epochs=epochs, tol=0.0), NAMES)
+    assert (trained(stopped, made, epochs).steps == torch.tensor([6, 6, 11]) * epochs).all()
+
+
 def test_progress_counts() -> None:
     made = problem()
     learner = MiraOptions(update_on="error").build(TrainOptions(), NAMES)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -61,6 +63,26 @@ def test_implementations_agree_with_the_reference(name: str, rule: tuple[Any, ..
         actual = run(IMPLEMENTATIONS[name], s, s.rule(*rule), batch, mean)
         for a, b in zip(actual, expected, strict=True):
             torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES[:8], ids=lambda r: "-".join(map(str, r)))
+@pytest.mark.parametrize("batch", [1, 7])
+def test_all_implementations_say_which_replicas_were_limited(rule: tuple[Any, ...], batch: int) -> None:
+    """And working on the others once changes no figure."""
+    s = setting(docs=26)
+    models, counts = [], []
+    for epoch in IMPLEMENTATIONS.values():
+        models.append(replace(s.model(), limited=torch.zeros(7, dtype=torch.bool)))
+        counts.append([epoch(s.rows, s.streams, s.rule(*rule), models[-1], batch=batch, mean=False) for _ in range(2)])
+    for model, made in zip(models, counts, strict=True):
+        assert model.limited is not None
+        assert models[0].limited is not None
+        assert torch.equal(model.limited, models[0].limited)
+        torch.testing.assert_close(model.weights, models[0].weights, rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(model.sums, models[0].sums, rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(made, counts[0], rtol=1e-9, atol=1e-9)
+    assert models[0].limited.any() == (rule[0] != "perceptron")  # type: ignore[union-attr]
+    assert not models[0].limited.all() or rule[0] == "pa2"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("name", ["cpu", "blocks"])
@@ -140,22 +162,28 @@ LIMITS = {
 @pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS)
 @pytest.mark.parametrize("step", ["pa1", "pa2", "perceptron"])
 @pytest.mark.parametrize("average", [True, False])
-def test_every_limit_of_a_stream_gives_what_it_gives_alone(limits: list[float], step: Any, average: bool) -> None:
+@pytest.mark.parametrize("batch", [1, 8])
+def test_every_limit_of_a_stream_gives_what_it_gives_alone(
+    limits: list[float], step: Any, average: bool, batch: int
+) -> None:
     """Whatever the order of the limits, and whether or not they are ever reached."""
     s = setting(docs=120, classes=4)
     order = s.streams.order[:1]
     limit = torch.tensor(limits, dtype=torch.float64)
 
     def train(chosen: torch.Tensor) -> tuple[Model, list[Counts]]:
-        model = s.model(torch.float32, average, len(chosen))
+        model = replace(s.model(torch.float32, average, len(chosen)), limited=torch.zeros(len(chosen)).bool())
         streams = Streams(order, s.streams.view[:1], torch.tensor([0, len(chosen)]))
         rule = Rule(step, chosen, torch.ones_like(chosen), update_on="margin" if step != "perceptron" else "error")
-        return model, [online_epoch(s.rows, streams, rule, model) for _ in range(3)]
+        return model, [online_epoch(s.rows, streams, rule, model, batch) for _ in range(3)]
 
     together, counts = train(limit)
     for r in range(len(limits)):
         alone, own = train(limit[r : r + 1])
         assert torch.equal(alone.weights[:, 0], together.weights[:, r])
+        assert alone.limited is not None
+        assert together.limited is not None
+        assert alone.limited[0] == together.limited[r]
         if average:
             assert alone.sums is not None
             assert together.sums is not None
@@ -165,12 +193,29 @@ def test_every_limit_of_a_stream_gives_what_it_gives_alone(limits: list[float], 
 
 
 def test_tasks_cover_every_replica_once_and_fill_the_threads() -> None:
-    tasks = cpu._tasks([0, 7, 14, 21, 28, 35], [100] * 5, 20, 2)
+    start = [0, 7, 14, 21, 28, 35]
+    tasks = cpu._tasks(start, start[1:], [100] * 5, 20, 2)
     assert sorted(r for _, a, b in tasks for r in range(a, b)) == list(range(35))
     assert sorted(b - a for _, a, b in tasks) == [3, 4, 7, 7, 7, 7]  # 5 streams on 2 threads: only the last is cut
-    wide = cpu._tasks([0, 10], [5], 1000, 1)
+    wide = cpu._tasks([0, 10], [10], [5], 1000, 1)
     assert [b - a for _, a, b in wide] == [1] * 10
-    assert cpu._tasks([0, 3], [0], 5, 2) == []
+    assert cpu._tasks([0, 3], [3], [0], 5, 2) == []
+    assert cpu._tasks([0, 7], [4], [9], 20, 2) == [(0, 0, 2), (0, 2, 7)]  # replicas 4 to 6 are no work
+
+
+def test_replicas_that_no_limit_has_parted_are_walked_once() -> None:
+    def walked(limits: list[float], limited: list[bool], scaled: bool = False, steps: Any = 0) -> int:
+        C, count = torch.tensor(limits, dtype=torch.float64), len(limits)
+        rule = Rule("pa1", C, torch.arange(count, dtype=torch.float64), scaled_margin=scaled)
+        return cpu._walked(rule, np.array(limited), np.zeros(count, np.int64) + steps, 0, count)
+
+    assert walked([1.0, 2.0, 2.0, torch.inf], [False] * 4) == 1
+    assert walked([1.0, 2.0, 2.0, torch.inf], [True, True, False, False]) == 3
+    assert walked([1.0, 2.0, 2.0, torch.inf], [True] * 4) == 4
+    assert walked([1.0, 2.0, 2.0, torch.inf], [True, True, True, False]) == 4
+    assert walked([1.0, 3.0, 2.0, torch.inf], [False] * 4) == 3
+    assert walked([1.0, 2.0], [False] * 2, scaled=True) == 2
+    assert walked([1.0, 2.0], [False] * 2, steps=np.array([0, 5])) == 2
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)

@@ -26,7 +26,9 @@ class OnlineState:
     """After `epoch` epochs; every tensor has one entry per replica.
 
     weights and sums (V+1, R, K) float32, sums None without averaging: the average is weights - sums / steps;
-    steps (R,) int64 instances seen; previous (V+1, R, K): the result one epoch earlier, kept only for `tol`;
+    steps (R,) int64 instances seen, those to come counted ahead where they change nothing (see `step`);
+    limited (R,) bool: C has decided a step's length (see `Model`);
+    previous (V+1, R, K): the result one epoch earlier, kept only for `tol`;
     change (R,) float64: relative change of the result in the last epoch, inf before there is one;
     mistakes, updates (R,) int64, loss (R,) float64: of the last epoch.
     """
@@ -36,6 +38,7 @@ class OnlineState:
     sums: Tensor | None = replica_field(1)
     previous: Tensor | None = replica_field(1)
     steps: Tensor = replica_field()
+    limited: Tensor = replica_field()
     change: Tensor = replica_field()
     mistakes: Tensor = replica_field()
     updates: Tensor = replica_field()
@@ -68,6 +71,7 @@ class OnlineLearner:
             sums=_zeros(shape, device) if self.average else None,
             previous=_zeros(shape, device) if self.train.tol is not None else None,
             steps=zeros,
+            limited=torch.zeros_like(zeros, dtype=torch.bool),
             change=torch.full((replicas,), torch.inf, dtype=torch.float64, device=device),
             mistakes=zeros.clone(),
             updates=zeros.clone(),
@@ -75,20 +79,29 @@ class OnlineLearner:
         )
 
     def step(self, problem: Problem, state: OnlineState) -> OnlineState:
-        """One epoch. The old state's weights, sums, steps and previous are reused."""
+        """One epoch. The old state's weights, sums, steps, limited and previous are reused.
+
+        A replica that made no update would make none in any later epoch either. It is finished; so that its average is
+        that over max_epochs epochs, as if it had run on, the instances of those to come are counted at once.
+        """
         rows, views = problem.rows, problem.views
         assert isinstance(rows, SparseRows), "an online linear learner works on sparse rows"
         scaled = ScaledRows(rows.crow, rows.col, rows.val, problem.labels, views.col_scale, views.row_scale)
-        model = Model(state.weights, state.sums, state.steps)
+        model = Model(state.weights, state.sums, state.steps, state.limited)
         streams = streams_of(problem, state.epoch, self.train.shuffle)
         mean = self.train.batch_update == "mean"
         counts = online_epoch(scaled, streams, self._rule(problem), model, self.train.batch, mean)
         change = state.change
         if state.previous is not None:
             change = _remember(state.weights, state.sums, state.steps, state.previous)
+        steps = state.steps
+        if self.train.tol is None and self.train.early_stopping is None:  # else fewer epochs may be wanted
+            epochs = max(self.train.max_epochs, state.epoch + 1)
+            steps = torch.where(counts.updates == 0, epochs * _instances(problem), steps)
         return replace(
             state,
             epoch=state.epoch + 1,
+            steps=steps,
             change=change,
             mistakes=counts.mistakes,
             updates=counts.updates,
@@ -108,12 +121,12 @@ class OnlineLearner:
 
     def alternatives(self, problem: Problem, state: OnlineState) -> dict[str, LinearPredictor]:
         """The last weights beside the averaged ones."""
-        return {"final": LinearPredictor(state.weights.clone(), None)} if self.average else {}
+        return {"final": LinearPredictor(averaged(state.weights, None, state.steps), None)} if self.average else {}
 
     def progress(self, problem: Problem, state: OnlineState) -> dict[str, Tensor]:
         """Of the last epoch: wrong predictions, updates, and the mean loss an instance as it was visited."""
-        seen = torch.div(state.steps, max(state.epoch, 1), rounding_mode="floor").clamp(min=1)
-        figures = {"mistakes": state.mistakes, "updates": state.updates, "loss": state.loss / seen}
+        loss = state.loss / _instances(problem).clamp(min=1)
+        figures = {"mistakes": state.mistakes, "updates": state.updates, "loss": loss}
         return figures if self.train.tol is None else {**figures, "change": state.change}
 
     def _rule(self, problem: Problem) -> Rule:
@@ -150,11 +163,18 @@ def streams_of(problem: Problem, epoch: int, shuffle: bool) -> Streams:
     return Streams(padded, pairs[:, 0].to(device), start.to(device))
 
 
+def _instances(problem: Problem) -> Tensor:
+    """(R,) int64: labelled training rows of each replica, which are the instances of one of its epochs."""
+    return (problem.views.train & (problem.labels >= 0)).sum(1)[problem.replicas.view]
+
+
 def averaged(weights: Tensor, sums: Tensor | None, steps: Tensor) -> Tensor:
     """The mean of the weights after each instance seen; a copy of the weights where there is nothing to average."""
+    out = _like(weights)
     if sums is None:
-        return weights.clone()
-    return torch.addcmul(weights, sums, (-1.0 / steps.clamp(min=1).to(torch.float64)).to(weights.dtype)[:, None])
+        return out.copy_(weights)
+    factor = (-1.0 / steps.clamp(min=1).to(torch.float64)).to(weights.dtype)
+    return torch.addcmul(weights, sums, factor[:, None], out=out)
 
 
 def _remember(weights: Tensor, sums: Tensor | None, steps: Tensor, previous: Tensor) -> Tensor:
@@ -175,3 +195,10 @@ def _zeros(shape: tuple[int, ...], device: torch.device) -> Tensor:
     if device.type == "cpu":
         return torch.from_numpy(np.zeros(shape, dtype=np.float32))
     return torch.zeros(shape, device=device)
+
+
+def _like(weights: Tensor) -> Tensor:
+    """Memory for as many weights: fresh huge pages of numpy's cost half the time of small ones."""
+    if weights.device.type == "cpu":
+        return torch.from_numpy(np.empty(tuple(weights.shape), dtype=weights.numpy().dtype))
+    return torch.empty_like(weights)

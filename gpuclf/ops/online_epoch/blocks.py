@@ -170,6 +170,8 @@ class _Group:
         self.counts.mistakes[at] += decision.mistake.sum(1).flatten()
         self.counts.updates[at] += (decision.alpha > 0).sum(1).flatten()
         self.counts.loss[at] += decision.loss.sum(1).flatten()
+        if self.model.limited is not None:
+            self.model.limited[at] |= decision.limited.any(1).flatten()
 
     def _scatter(self, target: Tensor, part: _Block, change: Tensor) -> None:
         total = part.x.transpose(1, 2) @ change.flatten(2).to(target.dtype)  # (G, U, R'·K)
@@ -181,4 +183,4 @@ def only_valid(decision: Decision, valid: Tensor) -> Decision:
     """The decision with nothing done and nothing counted where valid (G, B) is false."""
     kept = valid[..., None]
     alpha, loss = torch.where(kept, decision.alpha, 0.0), torch.where(kept, decision.loss, 0.0)
-    return Decision(alpha, decision.rival, decision.mistake & kept, loss)
+    return Decision(alpha, decision.rival, decision.mistake & kept, loss, decision.limited & kept)

@@ -12,12 +12,15 @@ from gpuclf.ops.online_epoch.records import Rule
 
 
 class Decision(NamedTuple):
-    """Each (…): step length alpha float64, 0 for no update; rival class int64; wrong prediction bool; loss float64."""
+    """Each (…): step length alpha float64, 0 for no update; rival class int64; wrong prediction bool; loss float64;
+    limited bool: the step's length depends on C.
+    """
 
     alpha: Tensor
     rival: Tensor
     mistake: Tensor
     loss: Tensor
+    limited: Tensor
 
     def direction(self, label: Tensor, classes: int) -> Tensor:
         """(…, K) float64: 1 for the gold class, -1 for the rival. label broadcasts against (…)."""
@@ -35,7 +38,8 @@ def decide(rule: Rule, C: Tensor, gamma: Tensor, scores: Tensor, label: Tensor, 
     label = label.expand(s.shape[:-1])
     if classes == 1:
         nothing = torch.zeros_like(s[..., 0])
-        return Decision(nothing, label, torch.zeros_like(label, dtype=torch.bool), nothing)
+        never = torch.zeros_like(label, dtype=torch.bool)
+        return Decision(nothing, label, never, nothing, never)
     mistake = _first_argmax(s) != label
     gold = one_hot(label, classes).bool()
     height = s + rule.cost[label] if rule.cost is not None and rule.cost_augmented else s
@@ -43,7 +47,7 @@ def decide(rule: Rule, C: Tensor, gamma: Tensor, scores: Tensor, label: Tensor, 
     rival = _first_argmax(height.nan_to_num(nan=torch.finfo(s.dtype).min).masked_fill(gold, -torch.inf))
     margin = s.gather(-1, label[..., None])[..., 0] - s.gather(-1, rival[..., None])[..., 0]
     if rule.step == "perceptron":
-        return Decision(mistake.to(torch.float64), rival, mistake, (-margin).clamp(min=0.0))
+        return Decision(mistake.to(torch.float64), rival, mistake, (-margin).clamp(min=0.0), torch.zeros_like(mistake))
     if rule.scaled_margin:
         target = gamma * torch.sqrt(2.0 * square)
     else:
@@ -51,9 +55,10 @@ def decide(rule: Rule, C: Tensor, gamma: Tensor, scores: Tensor, label: Tensor, 
     update = margin < target if rule.update_on == "margin" else mistake
     denominator = 2.0 * square + (0.5 / C if rule.step == "pa2" else 0.0)
     alpha = torch.where(update, (target - margin) / denominator, 0.0)
+    limited = alpha > (C if rule.step == "pa1" else 0.0)
     if rule.step == "pa1":
         alpha = torch.minimum(alpha, C)
-    return Decision(alpha, rival, mistake, (target - margin).clamp(min=0.0))
+    return Decision(alpha, rival, mistake, (target - margin).clamp(min=0.0), limited)
 
 
 def _first_argmax(values: Tensor) -> Tensor:

@@ -29,7 +29,7 @@ class ScaledRows:
 class Streams:
     """G streams of rows; all replicas of a stream see the same rows in the same order.
 
-    order (G, T) int64: row numbers in visiting order, -1 after the end of a shorter stream;
+    order (G, T) int64: row numbers in visiting order, each at most once, -1 after the end of a shorter stream;
     view (G,) int64; start (G+1,) int64: the replicas of stream g are start[g] .. start[g+1]-1.
     """
 
@@ -68,11 +68,15 @@ class Model:
     weights (V+1, R, K) float32 or float64; sums of the same shape, or None without averaging; steps (R,) int64:
     instances seen so far. At instance t = steps + 1 an update D adds D to the weights and (t-1) · D to the sums; then
     the mean of the weights after each of T instances is weights - sums / T (Eisenstein Alg. 4).
+    limited (R,) bool becomes True with the first step whose length C decides: pa1 a longer one than C, pa2 any. Those
+    replicas of a stream for which it is False must have started with the same weights; they still have the same ones,
+    and an implementation may work on them once. None: nothing is known.
     """
 
     weights: Tensor
     sums: Tensor | None
     steps: Tensor
+    limited: Tensor | None = None
 
 
 class Counts(NamedTuple):

@@ -31,6 +31,8 @@ def online_epoch(
                 counts.mistakes[replicas] += decision.mistake
                 counts.updates[replicas] += decision.alpha > 0
                 counts.loss[replicas] += decision.loss
+                if model.limited is not None:
+                    model.limited[replicas] |= decision.limited
     return counts
 
 

@@ -26,22 +26,23 @@ def walk(rule: Rule, C: Tensor, gamma: Tensor, scores: Tensor, gram: Tensor, lab
     rival = torch.zeros(shape, dtype=torch.int64, device=device)
     mistake = torch.zeros(shape, dtype=torch.int32, device=device)
     loss = torch.zeros(shape, dtype=torch.float64, device=device)
+    limited = torch.zeros(shape, dtype=torch.int32, device=device)
     cost = torch.ones((1, 1), dtype=torch.float64, device=device) if rule.cost is None else rule.cost.contiguous()
     _walk_kernel[(streams * replicas,)](
         scores.contiguous(), gram.contiguous(), label.contiguous(), valid.to(torch.int32).contiguous(),
-        C.contiguous(), gamma.contiguous(), cost, alpha, rival, mistake, loss,
+        C.contiguous(), gamma.contiguous(), cost, alpha, rival, mistake, loss, limited,
         size, replicas, classes,
         STEP=_STEPS[rule.step], ON_MARGIN=rule.update_on == "margin", SCALED=rule.scaled_margin,
         COSTS=rule.cost is not None, AUGMENTED=rule.cost is not None and rule.cost_augmented,
         ROWS=triton.next_power_of_2(size), CLASSES=triton.next_power_of_2(classes),
     )  # fmt: skip
-    return Decision(alpha, rival, mistake.bool(), loss)
+    return Decision(alpha, rival, mistake.bool(), loss, limited.bool())
 
 
 @triton.jit
 def _walk_kernel(
     scores: Any, gram: Any, label: Any, valid: Any, C: Any, gamma: Any, cost: Any,
-    alpha_out: Any, rival_out: Any, mistake_out: Any, loss_out: Any,
+    alpha_out: Any, rival_out: Any, mistake_out: Any, loss_out: Any, limited_out: Any,
     size: Any, replicas: Any, classes: Any,
     STEP: tl.constexpr, ON_MARGIN: tl.constexpr, SCALED: tl.constexpr, COSTS: tl.constexpr, AUGMENTED: tl.constexpr,
     ROWS: tl.constexpr, CLASSES: tl.constexpr,
@@ -81,6 +82,7 @@ def _walk_kernel(
         if STEP == 0:
             target = margin * 0.0
             step = tl.where(wrong, 1.0, 0.0).to(tl.float64)
+            depends = wrong & (size < 0)  # never
         else:
             if SCALED:
                 target = factor * tl.sqrt(2.0 * square)
@@ -92,10 +94,11 @@ def _walk_kernel(
             if STEP == 2:
                 denominator += 0.5 / limit
             step = (target - margin) / denominator
-            if STEP == 1:
-                step = tl.minimum(step, limit)
             wanted = margin < target if ON_MARGIN else wrong
             step = tl.where(wanted, step, 0.0)
+            depends = step > (limit if STEP == 1 else 0.0)
+            if STEP == 1:
+                step = tl.minimum(step, limit)
         step = tl.where(real, step, 0.0)
         alphas = tl.where(row == b, step, alphas)
         rivals = tl.where(row == b, rival, rivals)
@@ -103,4 +106,5 @@ def _walk_kernel(
         tl.store(alpha_out + out, step)
         tl.store(rival_out + out, rival.to(tl.int64))
         tl.store(mistake_out + out, (wrong & real).to(tl.int32))
+        tl.store(limited_out + out, (depends & real).to(tl.int32))
         tl.store(loss_out + out, tl.where(real, tl.maximum(target - margin, 0.0), 0.0))

@@ -44,6 +44,7 @@ def test_walk_agrees_with_torch(classes: int, rule: tuple[Any, ...]) -> None:
     torch.testing.assert_close(actual.alpha, expected.alpha, rtol=1e-10, atol=1e-12)
     torch.testing.assert_close(actual.loss, expected.loss, rtol=1e-10, atol=1e-12)
     assert torch.equal(actual.mistake, expected.mistake)
+    assert torch.equal(actual.limited, expected.limited)
     stepped = expected.alpha > 0
     assert torch.equal(actual.rival[stepped], expected.rival[stepped])
     assert classes == 1 or stepped.any()
