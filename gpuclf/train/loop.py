@@ -199,7 +199,7 @@ class BatchLoop:
         return self._alive.numel()
 
     def checkpoint(self) -> Checkpoint:
-        """All that `resume` needs to go on to the same bits; save it before the next step, which may reuse the state."""
+        """All that `resume` needs to go on to the same bits; save before the next step, which may reuse the state."""
         assert self._alive.numel(), "a finished batch is kept as its outcome"
         tensors, values = _prefixed("state", self._state)
         kept: dict[str, Predictor] = {"kept": self._kept} if self._kept is not None else {}
