@@ -21,6 +21,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "no refit": {"folds": None, "validation": {"fraction": 0.3}, "select": {"refit": False}},
     "tf-idf": {"features": {"weighting": "tfidf", "norm": "l2", "select": {"method": "chi2", "k": 20}}},
     "one model": {"folds": None, "grid": None},
+    "nested": {"folds": {"k": 3, "inner": 2}, "train": {"memory_budget": 1e-5}, "select": {"one_standard_error": True}},
 }
 STEP = "gpuclf.train.run_context.step_rows"  # called after each step, before it is logged
 SAVE = "gpuclf.train.run_context.save_checkpoint"
@@ -105,6 +106,7 @@ AT_STEPS = [
     ("no refit", 3),
     ("tf-idf", 2),
     ("one model", 3),
+    ("nested", 7),
 ]
 
 
