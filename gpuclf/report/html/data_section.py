@@ -8,7 +8,7 @@ from gpuclf.data.records import ReadReport
 from gpuclf.report.html.markup import Markup, folded, joined, name_text, table, tag
 
 _CLASSES_OPEN = 25
-_CLASSES_SHOWN = 1000
+_CLASSES_SHOWN = 500
 
 
 def data_section(reads: Sequence[tuple[str, ReadReport]], classes: Sequence[str]) -> Markup:

@@ -10,7 +10,7 @@ from gpuclf.report.explain import top_features
 from gpuclf.report.html.markup import Markup, joined, name_text, table, tag
 
 _FEATURES = 12
-_CLASSES = 300
+_CLASSES = 200
 
 
 def features_section(weights: Tensor | None, names: Sequence[str] | None, classes: Sequence[str]) -> Markup:

@@ -12,7 +12,8 @@ from gpuclf.report.strict_json import number
 _HEADLINE = ("accuracy", "macro_f1", "micro_f1", "weighted_f1", "macro_precision", "macro_recall")
 _RANKING = ("macro_roc_auc", "macro_average_precision", "log_loss", "brier")
 _PER_CLASS = ("precision", "recall", "f1", "support", "predicted")
-_OPEN = 25
+_OPEN = 25  # classes whose table is unfolded
+_CLASSES = 500
 
 
 def tiles(figures: Mapping[str, Any], names: tuple[str, ...] = (*_HEADLINE, *_RANKING)) -> Markup:
@@ -95,10 +96,19 @@ def _per_class(per_class: Mapping[str, Mapping[str, Any]]) -> Markup | None:
             tag("span", name_text(name), title=name),
             *(_cell(column, figures.get(column)) for column in _PER_CLASS),
         ]
-        for name, figures in per_class.items()
+        for name, figures in _lowest(per_class)
     ]
     listing = table(["class", *_PER_CLASS], rows, numbers=(1, 2, 4, 5), class_="sortable")
-    return folded(f"Per class ({len(per_class):,})", listing, opened=len(per_class) <= _OPEN)
+    which = f"{len(per_class):,}" if len(rows) == len(per_class) else f"the lowest {len(rows)} of {len(per_class):,}"
+    return folded(f"Per class ({which})", listing, opened=len(per_class) <= _OPEN)
+
+
+def _lowest(per_class: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    """All classes in their order; of very many those with the lowest F1, lowest first."""
+    rows = list(per_class.items())
+    if len(rows) <= _CLASSES:
+        return rows
+    return sorted(rows, key=lambda row: number(row[1].get("f1")) or 0.0)[:_CLASSES]
 
 
 def _cell(column: str, value: Any) -> Markup | str:

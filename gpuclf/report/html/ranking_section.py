@@ -15,6 +15,7 @@ from gpuclf.report.ranking_curve import PrCurve, pr_curve, thin
 
 _POINTS = 48
 _NAMED = 6
+_THIN = 250  # curves drawn thin: more of them are a grey field
 _MACRO = np.linspace(0.0, 1.0, 101)
 _TENTHS = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
 
@@ -35,7 +36,8 @@ def ranking_section(gold: Tensor, scores: Tensor, classes: Sequence[str]) -> Mar
         return tag("p", "No document is of a class that the model knows.", class_="note")
     worst = sorted(range(len(found)), key=lambda place: found[place][0])[:_NAMED]
     drawn = frame((0.0, 1.0), (0.0, 1.0), size=(560.0, 400.0), labels=("recall", "precision"), x_ticks=_TENTHS)
-    thin_lines = [_line(drawn, *found[place], class_="line thin") for place in range(len(found)) if place not in worst]
+    others = [place for place in range(len(found)) if place not in worst][:_THIN]
+    thin_lines = [_line(drawn, *found[place], class_="line thin") for place in others]
     named = [_line(drawn, *found[place], class_=f"line s{rank}") for rank, place in enumerate(worst)]
     mean = float(np.mean([precision for precision, _, _ in found]))
     macro_points = list(zip(*_macro([curve for _, _, curve in found]), strict=True))

@@ -217,3 +217,25 @@ def test_size_for_many_classes() -> None:
     features = tuple(f"feature{i}" for i in range(3000))
     source = page(run_facts(names, docs=8000, cells=cells, steps=50, features=features, probabilities=True))
     assert len(source.encode()) < 1_500_000
+
+
+def test_size_for_very_many_classes() -> None:
+    names = tuple(f"a_class_with_a_long_name_{i:04d}" for i in range(600))
+    facts = run_facts(names, docs=1200)
+    source = page(facts)
+    assert len(source.encode()) < 1_500_000
+    read = Page(source)
+    assert "the lowest 500 of 600" in read.texts["figures"]
+    assert "The first 500 classes of 600" in read.texts["data"]
+    assert "The 100 of 600 classes with the most errors" in read.texts["confusion"]
+    worst = min(facts.metrics["test"]["per_class"].values(), key=lambda row: row["f1"])
+    assert f"{worst['f1']:.4f}" in read.texts["figures"]
+
+
+def test_other_seeds_and_other_weights() -> None:
+    facts = run_facts()
+    seeds = {"runs": [{}, {}], "mean": {"accuracy": 0.8125}, "std": {"accuracy": 0.0125}}
+    metrics = {**facts.metrics, "test_seeds": seeds, "test_final": {"accuracy": 0.7, "macro_f1": 0.6}}
+    text = _read(replace(facts, metrics=metrics)).texts["figures"]
+    assert "Over 2 seeds: accuracy 0.8125 ± 0.0125" in text
+    assert "With the final weights: accuracy 0.7000, macro f1 0.6000" in text
