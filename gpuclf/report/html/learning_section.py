@@ -9,12 +9,19 @@ import numpy as np
 
 from gpuclf.report.html.markup import Markup, joined, name_text, tag
 from gpuclf.report.html.mean_curves import Curve, MeanCurves
-from gpuclf.report.html.svg import chart, frame, padded, polyline, whole_ticks
+from gpuclf.report.html.svg import Frame, chart, frame, padded, polyline, power_ticks, whole_ticks
 from gpuclf.report.summary import cell_label
 
 _CELLS = 40
 _NAMED = 12
-_TRAINING = ("fit/mistakes", "fit/objective", "fit/loss")  # the first two of those that a learner tells
+_TRAINING = (
+    "fit/mistakes",
+    "fit/gap",
+    "fit/gradient_norm",
+    "fit/loss",
+    "fit/objective",
+)  # the first two that there are
+_FALLING = frozenset({"fit/gap", "fit/gradient_norm"})  # by powers of ten, so on a log scale
 
 
 def wanted_figures(metric: str) -> frozenset[str]:
@@ -30,7 +37,8 @@ def learning_section(curves: MeanCurves, cells: Sequence[Mapping[str, Any]], bes
     drawn: list[Markup] = []
     shown: set[int] = set()
     for phase, figure, heading in _pictures(curves, metric):
-        series = {cell: curve for cell, curve in curves.of(phase, figure).items() if np.isfinite(curve[1]).any()}
+        seen = {cell: _scaled(curve, figure) for cell, curve in curves.of(phase, figure).items()}
+        series = {cell: curve for cell, curve in seen.items() if np.isfinite(curve[1]).any()}
         if max((len(steps) for steps, _ in series.values()), default=0) < 2:
             continue
         kept = _kept(series, chosen)
@@ -69,23 +77,47 @@ def _chart(series: Mapping[int, Curve], chosen: int | None, labels: Sequence[str
     last = max(int(steps[-1]) for steps, _ in series.values())
     first = min(int(steps[0]) for steps, _ in series.values())
     values = np.concatenate([curve[np.isfinite(curve)] for _, curve in series.values()])
-    held_out = figure.startswith("held_out/")
+    held_out, falling = figure.startswith("held_out/"), figure in _FALLING
     low, high = padded([float(values.min()), float(values.max())], bounds=(0.0, 1.0) if held_out else None)
-    if not held_out and values.min() >= 0:
+    if not (held_out or falling) and values.min() >= 0:
         low = 0.0
     air = (last - first) * 0.02
-    drawn = frame((first - air, last + air), (low, high), labels=("step", ""), x_ticks=whole_ticks(first, last, 6))
-    lines = []
-    for cell, (steps, curve) in series.items():
-        points = [
-            drawn.point(float(step), float(value))
-            for step, value in zip(steps, curve, strict=True)
-            if np.isfinite(value)
-        ]
-        title = f"{labels[cell]}: {heading} {curve[-1]:.6g} at step {steps[-1]}"
-        kind = "line chosen" if cell == chosen else "line other"
-        lines.append(polyline(points, kind, title, style="" if cell == chosen else _hue(cell, len(labels))))
+    drawn = frame(
+        (first - air, last + air),
+        (low, high),
+        labels=("step", ""),
+        x_ticks=whole_ticks(first, last, 6),
+        y_ticks=power_ticks(low, high, 5) if falling else None,
+    )
+    lines = [
+        _line(
+            drawn, curve, f"{labels[cell]}: {heading}", falling, None if cell == chosen else _colour(cell, len(labels))
+        )
+        for cell, curve in series.items()
+    ]
     return tag("figure", tag("figcaption", heading), chart(drawn, *lines, title=f"{heading} by step"))
+
+
+def _line(drawn: Frame, curve: Curve, name: str, falling: bool, colour: str | None) -> Markup:
+    """A cell's line, or a dot where there is one step only; colour None: the chosen cell."""
+    steps, values = curve
+    shown = np.isfinite(values)
+    points = [drawn.point(float(s), float(v)) for s, v in zip(steps[shown], values[shown], strict=True)]
+    last = 10.0 ** values[shown][-1] if falling else values[shown][-1]
+    title = f"{name} {last:.6g} at step {steps[shown][-1]}"
+    if len(points) == 1:
+        (x, y), style = points[0], None if colour is None else f"fill:{colour}"
+        return tag("circle", tag("title", title), cx=x, cy=y, r=3.5, class_="dot", style=style)
+    kind = "line chosen" if colour is None else "line other"
+    return polyline(points, kind, title, style="" if colour is None else f"stroke:{colour}")
+
+
+def _scaled(curve: Curve, figure: str) -> Curve:
+    """The logarithm of figures that fall by powers of ten; of 0 it is nan, which is not drawn."""
+    if figure not in _FALLING:
+        return curve
+    steps, values = curve
+    return steps, np.log10(np.where(values > 0, values, np.nan))
 
 
 def _legend(shown: Sequence[int], chosen: int | None, labels: Sequence[str]) -> Markup | None:
@@ -108,10 +140,6 @@ def _legend(shown: Sequence[int], chosen: int | None, labels: Sequence[str]) -> 
         for cell in shown
     ]
     return tag("ul", *items, class_="legend")
-
-
-def _hue(cell: int, count: int) -> str:
-    return f"stroke:{_colour(cell, count)}"
 
 
 def _key(cell: int, labels: Sequence[str]) -> str:

@@ -48,17 +48,19 @@ def frame(
     size: tuple[float, float] = (460.0, 300.0),
     labels: tuple[str, str] = ("", ""),
     x_ticks: Sequence[Tick] | None = None,
+    y_ticks: Sequence[Tick] | None = None,
     margins: tuple[float, float, float, float] = (58.0, 16.0, 14.0, 42.0),
 ) -> Frame:
     """A frame for the ranges x and y; ticks at round numbers where none are given."""
     width, height = size
     left, top, right, bottom = margins
     across = round_ticks(*x, 6) if x_ticks is None else x_ticks
+    upwards = round_ticks(*y, 5) if y_ticks is None else y_ticks
     return Frame(
         width,
         height,
         Axis(*x, left, width - right, across, labels[0]),
-        Axis(*y, height - bottom, top, round_ticks(*y, 5), labels[1]),
+        Axis(*y, height - bottom, top, upwards, labels[1]),
     )
 
 
@@ -116,6 +118,11 @@ def round_ticks(low: float, high: float, about: int) -> list[Tick]:
 def whole_ticks(low: float, high: float, about: int) -> list[Tick]:
     """The same for counts: whole numbers only."""
     return [(at, f"{at:,.0f}") for at, _ in round_ticks(low, high, about) if at == round(at)]
+
+
+def power_ticks(low: float, high: float, about: int) -> list[Tick]:
+    """Powers of ten within a range of their exponents."""
+    return [(at, f"{10.0**at:g}" if -4 < at < 5 else f"1e{at:.0f}") for at, _ in whole_ticks(low, high, about)]
 
 
 def padded(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gpuclf.report.html.mean_curves import mean_curves
 from gpuclf.report.html.page import page
 from gpuclf.report.html.page_facts import PageFacts
 from gpuclf.train.labelled_file import Predictions
@@ -239,3 +240,18 @@ def test_other_seeds_and_other_weights() -> None:
     text = _read(replace(facts, metrics=metrics)).texts["figures"]
     assert "Over 2 seeds: accuracy 0.8125 ± 0.0125" in text
     assert "With the final weights: accuracy 0.7000, macro f1 0.6000" in text
+
+
+def test_gaps_fall_on_a_log_scale_and_a_single_step_is_a_dot() -> None:
+    cells = some_cells()
+    place = {"phase": "grid", "batch": 0, "options": {}, "seed": 0, "fold": None}
+    rows = [
+        place | {"step": step, "cell": index, "gap": 10.0**-step if step < 4 else 0.0, "held_out": {"accuracy": 0.5}}
+        for index in range(3)
+        for step in range(1, 2 if index == 0 else 5)
+    ]
+    curves = mean_curves(rows, frozenset({"held_out/accuracy", "fit/gap"}))
+    read = _read(run_facts(cells=cells, curves=curves))
+    assert {"0.1", "0.01", "0.001"} <= set(read.texts["learning"].split())
+    assert "C=0.1: gap in training, mean over folds 0.001 at step 3" in read.titles
+    assert "C=0.01: gap in training, mean over folds 0.1 at step 1" in read.titles
