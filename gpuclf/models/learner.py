@@ -126,10 +126,15 @@ class LearnerOptions(BaseModel):
     per_replica: ClassVar[frozenset[str]] = frozenset()
     train_keys: ClassVar[frozenset[str]] = frozenset()
     simplest: ClassVar[dict[str, int]] = {}  # option → direction of stronger regularisation, breaks ties of a grid
+    evaluate_every: ClassVar[int] = 1  # steps between held-out evaluations where the config leaves it open
     probabilities: ClassVar[bool] = False  # softmax of the scores is P(class | document)
 
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> Learner:
         raise AssertionError(f"{type(self).__name__} has no build()")
+
+    def max_steps(self, train: TrainOptions) -> int | None:
+        """The last step of a learner that counts epochs or iterations; None where the learner alone decides."""
+        return train.max_epochs if "max_epochs" in self.train_keys else None
 
     def bytes_per_replica(self, num_features: int, num_classes: int) -> int:
         """Device memory that one more replica takes while training, for the memory plan."""

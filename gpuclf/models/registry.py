@@ -8,17 +8,24 @@ from pydantic import Field
 
 from gpuclf.models.learner import LearnerOptions, Predictor
 from gpuclf.models.linear.bernoulli_predictor import BernoulliPredictor
+from gpuclf.models.linear.logistic import LogisticOptions
 from gpuclf.models.linear.mira import MiraOptions
 from gpuclf.models.linear.naive_bayes import NaiveBayesOptions
 from gpuclf.models.linear.perceptron import PerceptronOptions
 from gpuclf.models.linear.predictor import LinearPredictor
+from gpuclf.models.linear.svm import SvmOptions
 
-ModelOptions = Annotated[PerceptronOptions | MiraOptions | NaiveBayesOptions, Field(discriminator="type")]
+ModelOptions = Annotated[
+    PerceptronOptions | MiraOptions | NaiveBayesOptions | LogisticOptions | SvmOptions,
+    Field(discriminator="type"),
+]
 
 LEARNERS: dict[str, type[LearnerOptions]] = {
     "perceptron": PerceptronOptions,
     "mira": MiraOptions,
     "naive_bayes": NaiveBayesOptions,
+    "logistic": LogisticOptions,
+    "svm": SvmOptions,
 }
 
 # What model.json calls a predictor; a name is never given another meaning.

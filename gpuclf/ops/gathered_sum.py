@@ -1,4 +1,4 @@
-"""Weighted sums of gathered rows for numba kernels, with the running sums in vector registers.
+"""Weighted sums of gathered rows, and their reverse, for numba kernels, with one operand in vector registers.
 
 The compiler's own vectoriser leaves rows of a few classes to scalar instructions; here the vectors are spelt out. A
 cell is still summed on its own, in the order of the entries, without contraction: the same bits as the plain loop.
@@ -32,9 +32,7 @@ def _lanes(count: int) -> Any:
                 at = builder.gep(rows, [builder.add(builder.mul(row, step), start)])
                 cells = builder.load(builder.bitcast(at, vector.as_pointer()), align=size)
                 value = builder.load(builder.gep(values, [loop.index]))
-                single = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.IntType(32)(0))
-                mask = ir.Constant(ir.VectorType(ir.IntType(32), count), [0] * count)
-                spread = builder.shuffle_vector(single, ir.Constant(vector, ir.Undefined), mask)
+                spread = _splat(builder, value, vector, count)
                 builder.store(builder.fadd(builder.load(total), builder.fmul(spread, cells)), total)
             to = builder.bitcast(builder.gep(target, [start]), vector.as_pointer())
             builder.store(builder.load(total), to, align=size)
@@ -45,7 +43,42 @@ def _lanes(count: int) -> Any:
     return intrinsic(typed)
 
 
+def _spread(count: int) -> Any:
+    """The intrinsic that adds multiples of `count` neighbouring cells to gathered rows."""
+
+    def typed(context: Any, target: Any, index: Any, step: Any, x: Any, entries: Any, start: Any, cells: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            rows, places, values, source = (
+                context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 1, 3, 6)
+            )
+            step, entries, start = arguments[2], arguments[4], arguments[5]
+            number = context.get_data_type(signature.args[0].dtype)
+            vector = ir.VectorType(number, count)
+            size = number.get_abi_size(context.target_data)
+            added = builder.load(builder.bitcast(builder.gep(source, [start]), vector.as_pointer()), align=size)
+            with cgutils.for_range(builder, entries) as loop:
+                row = builder.load(builder.gep(places, [loop.index]))
+                at = builder.gep(rows, [builder.add(builder.mul(row, step), start)])
+                at = builder.bitcast(at, vector.as_pointer())
+                value = builder.load(builder.gep(values, [loop.index]))
+                spread = _splat(builder, value, vector, count)
+                changed = builder.fadd(builder.load(at, align=size), builder.fmul(spread, added))
+                builder.store(changed, at, align=size)
+            return context.get_dummy_value()
+
+        return types.void(target, index, types.intp, x, types.intp, types.intp, cells), generate
+
+    return intrinsic(typed)
+
+
+def _splat(builder: Any, value: Any, vector: Any, count: int) -> Any:
+    single = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.IntType(32)(0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), count), [0] * count)
+    return builder.shuffle_vector(single, ir.Constant(vector, ir.Undefined), mask)
+
+
 _sum_64, _sum_16, _sum_8, _sum_4, _sum_1 = (_lanes(count) for count in (64, 16, 8, 4, 1))
+_add_16, _add_8, _add_4, _add_1 = (_spread(count) for count in (16, 8, 4, 1))
 
 
 @njit(nogil=True, cache=True)
@@ -71,4 +104,26 @@ def gathered_sum(source: Any, index: Any, step: Any, x: Any, entries: Any, start
         j += 4
     while j < width:
         _sum_1(part, index, step, x, entries, j, out)
+        j += 1
+
+
+@njit(nogil=True, cache=True)
+def scattered_add(target: Any, index: Any, step: Any, x: Any, entries: Any, cells: Any) -> None:
+    """target[index[i]·step + j] += x[i] · cells[j] for i < entries, in the order of i.
+
+    All arrays one-dimensional and contiguous; target, x and cells of one float type, index int64.
+    """
+    width = cells.size
+    j = 0
+    while j + 16 <= width:
+        _add_16(target, index, step, x, entries, j, cells)
+        j += 16
+    if j + 8 <= width:
+        _add_8(target, index, step, x, entries, j, cells)
+        j += 8
+    if j + 4 <= width:
+        _add_4(target, index, step, x, entries, j, cells)
+        j += 4
+    while j < width:
+        _add_1(target, index, step, x, entries, j, cells)
         j += 1

@@ -81,13 +81,21 @@ def make_loop(
         held_out = HeldOutRows(problem, prepared.gold, num_gold, prepared.split.held_docs(device))
     learner = model.build(train, prepared.corpus.classes)
     with watch.timed("train"):
-        loop = BatchLoop(learner, problem, train, max_steps(model, train), held_out, wants_alternatives, watch)
+        steps = max_steps(model, train)
+        loop = BatchLoop(learner, problem, _evaluating(train, model), steps, held_out, wants_alternatives, watch)
     return loop, held_out, problem
+
+
+def _evaluating(train: TrainOptions, model: LearnerOptions) -> TrainOptions:
+    """The options with the learner's own interval between held-out evaluations, where none is given or needed."""
+    if "evaluate_every" in train.model_fields_set or train.early_stopping is not None:
+        return train
+    return train.model_copy(update={"evaluate_every": model.evaluate_every})
 
 
 def max_steps(model: LearnerOptions, train: TrainOptions) -> int | None:
     """The last step of a learner that counts epochs; None where the learner alone decides."""
-    return train.max_epochs if "max_epochs" in model.train_keys else None
+    return model.max_steps(train)
 
 
 def batch_bytes(train: TrainOptions, device: torch.device) -> int:

@@ -17,10 +17,12 @@ CONFIGS = sorted((ROOT / "configs").rglob("*.yaml"))
 NAMES = [
     "linear/banking77.yaml",
     "linear/exact_online.yaml",
+    "linear/logistic.yaml",
     "linear/mira.yaml",
     "linear/naive_bayes.yaml",
     "linear/perceptron.yaml",
     "linear/quickstart.yaml",
+    "linear/svm.yaml",
     "linear/svmlight.yaml",
 ]
 
@@ -31,6 +33,8 @@ def small(path: Path, folder: Path) -> LoadedConfig:
     loaded = load(path)
     if "max_epochs" in loaded.options.model.train_keys:
         overrides.append("train.max_epochs=1")
+    if "max_iter" in type(loaded.options.model).model_fields:
+        overrides.append("model.max_iter=1")
     if loaded.options.data.format == "tsv":
         overrides.append("data.limit=400")  # the first few classes, whole
     return load(path, overrides)

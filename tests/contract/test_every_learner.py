@@ -150,7 +150,7 @@ def test_resuming_at_any_step_gives_the_same_bits(kind: type[LearnerOptions], tm
     saved: list[Checkpoint] = []
 
     def keep(report: object, running: BatchLoop) -> None:
-        if running.running:
+        if running.running and (running.step < 5 or running.step % 97 == 0):  # long runs: a sample
             save_checkpoint(tmp_path, running.checkpoint())  # a step may reuse the tensors of the one before
             written = load_latest(tmp_path, pytest.fail)
             assert written is not None

@@ -107,37 +107,39 @@ def _rival(s: Any, y: Any, cost: Any) -> tuple[Any, Any]:
 
 
 @njit(nogil=True, cache=True)
+def document_gradient(kind: Any, s: Any, y: Any, weight: Any, cost: Any, p: Any, gradient: Any) -> Any:
+    """Weighted loss of one document with scores s (K,) float64; its gradient (K,) is written. p (K,) is scratch."""
+    gradient[:] = 0
+    if weight <= 0:
+        return 0.0
+    if kind == 0:
+        loss = weight * (_probabilities(s, p) - s[y])
+        others = 0.0
+        for k in range(s.size):
+            gradient[k] = weight * p[k]
+            others += p[k] if k != y else 0.0
+        gradient[y] = -weight * others  # p - 1 without cancellation
+        return loss
+    rival, violation = _rival(s, y, cost)
+    if violation <= 0:
+        return 0.0
+    pull = 2.0 * weight * violation if kind == 2 else weight
+    gradient[rival] = pull
+    gradient[y] = -pull
+    return weight * (violation * violation if kind == 2 else violation)
+
+
+@njit(nogil=True, cache=True)
 def _gradients(
     kind: Any, scores: Any, labels: Any, weights: Any, cost: Any, first: Any, last: Any, loss: Any, gradient: Any
 ) -> None:
-    classes = scores.shape[2]
-    s = np.empty(classes)
-    p = np.empty(classes)
+    s = np.empty(scores.shape[2])
+    p = np.empty(scores.shape[2])
     for n in range(first, last):
-        y = labels[n]
         for r in range(scores.shape[1]):
-            weight = weights[n, r]
-            loss[n, r] = 0.0
-            for k in range(classes):
+            for k in range(s.size):
                 s[k] = scores[n, r, k]
-                gradient[n, r, k] = 0
-            if weight <= 0:
-                continue
-            if kind == 0:
-                loss[n, r] = weight * (_probabilities(s, p) - s[y])
-                for k in range(classes):
-                    gradient[n, r, k] = weight * p[k]
-                others = 0.0
-                for k in range(classes):
-                    others += p[k] if k != y else 0.0
-                gradient[n, r, y] = -weight * others  # p - 1 without cancellation
-                continue
-            rival, violation = _rival(s, y, cost)
-            if violation > 0:
-                loss[n, r] = weight * (violation * violation if kind == 2 else violation)
-                pull = 2.0 * weight * violation if kind == 2 else weight
-                gradient[n, r, rival] = pull
-                gradient[n, r, y] = -pull
+            loss[n, r] = document_gradient(kind, s, labels[n], weights[n, r], cost, p, gradient[n, r])
 
 
 @njit(nogil=True, cache=True)

@@ -65,10 +65,7 @@ def replica_combination(factors: Tensor, vectors: Sequence[Tensor]) -> Tensor:
     out = total.numpy().reshape(-1)
     size = max(1, _CELLS // pattern.shape[1]) * pattern.shape[1]
     run_on_threads(
-        [
-            partial(_combine, pattern, flat, out[start : start + size], start)
-            for start in range(0, out.size, size)
-        ]
+        [partial(_combine, pattern, flat, out[start : start + size], start) for start in range(0, out.size, size)]
     )
     return total
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def sparse_gradient(
     width = replicas * classes
     pieces = [
         partial(_products, *shared, first, last, width, target, stride)
-        for first, last in zip(edges[:-1], edges[1:], strict=True)
+        for first, last in pairwise(edges)
         if first < last
     ]
     run_on_threads([partial(_offset, source, step, docs, width, target), *pieces])

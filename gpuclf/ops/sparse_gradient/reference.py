@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor
 
@@ -18,7 +20,7 @@ def sparse_gradient(
     lengths = columns.start.diff()
     width = max(1, gradient.shape[1] * gradient.shape[2])
     edges = _portions(columns.start, max(1, _CELLS // width))
-    for first, last in zip(edges[:-1], edges[1:], strict=True):
+    for first, last in pairwise(edges):
         inside = slice(int(columns.start[first]), int(columns.start[last]))
         docs = columns.doc[inside].long()
         x = columns.val[inside].to(out.dtype)

@@ -1,0 +1,86 @@
+"""The rows that the replicas of a problem train on, and how much each counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from gpuclf.faults import UserFault
+from gpuclf.features.rows import SparseRows
+from gpuclf.models.learner import Problem
+
+ClassWeight = Literal["balanced"] | dict[str, float] | None
+
+
+@dataclass(frozen=True)
+class Span:
+    """Neighbouring replicas of one view: its number, its training rows (n,) int64, and its scales or None."""
+
+    replicas: slice
+    view: int
+    docs: Tensor
+    col_scale: Tensor | None
+    row_scale: Tensor | None
+
+    @property
+    def size(self) -> int:
+        return int(self.replicas.stop - self.replicas.start)
+
+
+def spans_of(problem: Problem) -> list[Span]:
+    """The spans of a problem's replicas, in their order; unlabelled rows train nobody."""
+    views, labelled = problem.views, problem.labels >= 0
+    numbers, counts = torch.unique_consecutive(problem.replicas.view, return_counts=True)
+    rows: dict[int, Tensor] = {}
+    spans, start = [], 0
+    for view, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+        if view not in rows:
+            rows[view] = torch.nonzero(views.train[view] & labelled).flatten()
+        col_scale = None if views.col_scale is None else views.col_scale[view]
+        row_scale = None if views.row_scale is None else views.row_scale[view]
+        spans.append(Span(slice(start, start + count), view, rows[view], col_scale, row_scale))
+        start += count
+    return spans
+
+
+def sparse(problem: Problem) -> SparseRows:
+    assert isinstance(problem.rows, SparseRows), "a linear model works on sparse rows"
+    return problem.rows
+
+
+def row_weights(problem: Problem, spans: Sequence[Span], factor: Tensor, class_weight: Tensor | str | None) -> Tensor:
+    """What each document's loss counts for each replica: (docs, R) float64, 0 for rows that it does not train on.
+
+    factor (R,) is C; class_weight (K,) or "balanced": n / (classes that occur · documents of the class), of the view's
+    training rows, as scikit-learn has it.
+    """
+    labels = problem.labels
+    weights = torch.zeros((labels.numel(), len(problem.replicas)), dtype=torch.float64, device=labels.device)
+    for span in spans:
+        own = labels[span.docs]
+        if isinstance(class_weight, str):
+            counts = torch.bincount(own, minlength=problem.num_classes).to(torch.float64)
+            by_class = own.numel() / ((counts > 0).sum() * counts.clamp(min=1))
+        else:
+            by_class = torch.ones(problem.num_classes, dtype=torch.float64, device=labels.device)
+            by_class = by_class if class_weight is None else class_weight.to(labels.device)
+        weights[span.docs, span.replicas] = by_class[own][:, None] * factor.to(labels.device)[span.replicas]
+    return weights
+
+
+def named_class_weight(given: ClassWeight, class_names: Sequence[str]) -> tuple[float, ...] | str | None:
+    """Weights by class in the order of `class_names`; classes that the map does not name weigh 1."""
+    if not isinstance(given, Mapping):
+        return given
+    unknown = sorted(set(given) - set(class_names))
+    if unknown:
+        raise UserFault(
+            f"{unknown[0]!r} is no class of the training data",
+            key="model.class_weight",
+            remedy=f"use the labels of the data: {', '.join(class_names[:8])}{' …' if len(class_names) > 8 else ''}",
+        )
+    return tuple(float(given.get(name, 1.0)) for name in class_names)

@@ -1,0 +1,169 @@
+"""Dual coordinate descent on the CPU: walks the sparse rows, one task per replica."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numba import njit
+from torch import Tensor
+
+from gpuclf.ops.dual_epoch import DualModel, DualRows
+from gpuclf.ops.gathered_sum import gathered_sum, scattered_add
+from gpuclf.ops.sparse_rows import flat_weights, row_values
+from gpuclf.ops.threads import run_on_threads
+
+
+def dual_epoch(
+    kind: str,
+    rows: DualRows,
+    order: Tensor,
+    view: int,
+    bounds: Tensor,
+    cost: Tensor | None,
+    offset: bool,
+    model: DualModel,
+) -> None:
+    """See `gpuclf.ops.dual_epoch`."""
+    columns, replicas, classes = model.weights.shape
+    docs = rows.labels.numel()
+    col_scale = np.ones(columns, np.float32) if rows.col_scale is None else rows.col_scale[view].numpy()
+    row_scale = np.ones(docs, np.float32) if rows.row_scale is None else rows.row_scale[view].numpy()
+    csr = (rows.crow.numpy(), rows.col.numpy(), rows.val.numpy(), rows.labels.numpy(), col_scale, row_scale)
+    costs = np.ones((classes, classes)) if cost is None else cost.numpy().copy()
+    np.fill_diagonal(costs, 0.0)
+    weights, stride = flat_weights(model.weights)
+    duals, step = flat_weights(model.duals)
+    common = (kind == "logistic", *csr, order.contiguous().numpy(), costs, offset, classes)
+    run_on_threads(
+        [
+            partial(
+                _walk, *common, bounds[:, r].contiguous().numpy(),
+                weights[r * classes :], stride, duals[r * classes :], step,
+            )
+            for r in range(replicas)
+        ]
+    )  # fmt: skip
+
+
+_LEAST = 1e-30  # of a dual: its logarithm and its square are numbers in float32, too
+
+
+@njit(nogil=True, cache=True)
+def _walk(
+    logistic: Any, crow: Any, col: Any, val: Any, labels: Any, col_scale: Any, row_scale: Any, order: Any, costs: Any,
+    offset: Any, classes: Any, bounds: Any, weights: Any, stride: Any, duals: Any, step: Any,
+) -> None:  # fmt: skip
+    longest = 0
+    for n in order:
+        longest = max(longest, crow[n + 1] - crow[n])
+    index = np.empty(longest + 1, np.int64)
+    x = np.empty(longest + 1, weights.dtype)
+    scores = np.empty(classes, weights.dtype)
+    change = np.empty(classes, weights.dtype)
+    linear = np.empty(classes)
+    fresh = np.empty(classes)
+    for n in order:
+        bound = bounds[n]
+        if bound <= 0:
+            continue
+        y = labels[n]
+        count, square = row_values(crow, col, val, n, col_scale, row_scale, index, x)
+        if not offset:
+            x[0] = 0
+            square = square - 1.0 if count > 1 else 0.0
+        gathered_sum(weights, index, stride, x, count, 0, scores)
+        old = duals[n * step : n * step + classes]
+        if square <= 0:
+            _empty_duals(logistic, costs[y], y, bound, fresh)
+        elif logistic:
+            for k in range(classes):
+                linear[k] = np.float64(scores[k]) + square * np.float64(old[k])
+            _logistic_duals(linear, square, bound, old, fresh)
+        else:
+            for k in range(classes):
+                linear[k] = np.float64(scores[k]) + costs[y, k] - square * np.float64(old[k])
+            _margin_duals(linear, y, square, bound, fresh)
+        moved = False
+        for k in range(classes):
+            new = weights.dtype.type(fresh[k])
+            change[k] = old[k] - new if logistic else new - old[k]
+            moved = moved or change[k] != 0
+            old[k] = new
+        if moved:
+            scattered_add(weights, index, stride, x, count, change)
+
+
+@njit(nogil=True, cache=True)
+def _empty_duals(logistic: Any, costs: Any, y: Any, bound: Any, fresh: Any) -> None:
+    """Without features and offset all scores are 0, and the duals are those of that loss."""
+    worst = y
+    for k in range(fresh.size):
+        fresh[k] = bound / fresh.size if logistic else 0.0
+        if costs[k] > costs[worst]:
+            worst = k
+    if worst != y and not logistic:
+        fresh[y], fresh[worst] = bound, -bound
+
+
+@njit(nogil=True, cache=True)
+def _margin_duals(linear: Any, y: Any, square: Any, bound: Any, a: Any) -> None:
+    """The level beta by taking classes out until all that are left lie above it (Michelot 1986)."""
+    limit = square * bound
+    total = limit
+    number = linear.size
+    for k in range(linear.size):
+        total += linear[k]
+        a[k] = linear[k] + (limit if k == y else 0.0)
+    beta = (total - limit) / number
+    while True:
+        total = -limit
+        left = 0
+        for k in range(linear.size):
+            if a[k] > beta:
+                total += a[k]
+                left += 1
+        if left == number or left == 0:
+            break
+        number = left
+        beta = total / number
+    for k in range(linear.size):
+        a[k] = min(bound if k == y else 0.0, (beta - linear[k]) / square)
+
+
+@njit(nogil=True, cache=True)
+def _logistic_duals(linear: Any, square: Any, bound: Any, old: Any, p: Any) -> None:
+    """p with log p_k + square · p_k = linear_k - b and Σ p = bound. Newton's method on b from the left, where the sum
+    is too great: the sum is convex and falling in b, so the steps never pass the root."""
+    b = np.inf
+    for k in range(linear.size):  # the old duals are a solution for this b, or less than one: the sum is too great
+        p[k] = np.log(np.float64(old[k]))
+        b = min(b, linear[k] - p[k] - square * np.float64(old[k]))
+    total = bound
+    for _ in range(50):
+        total = 0.0
+        fall = 0.0
+        for k in range(linear.size):
+            p[k] = _log_root(linear[k] - b, square, p[k])
+            size = np.exp(p[k])
+            total += size
+            fall += size / (1.0 + square * size)
+        if total - bound <= 1e-9 * bound:
+            break
+        b += (total - bound) / fall
+    for k in range(linear.size):
+        p[k] = max(np.exp(p[k]) * (bound / total), _LEAST)
+
+
+@njit(nogil=True, cache=True)
+def _log_root(z: Any, square: Any, u: Any) -> Any:
+    """u with u + square · exp u = z, by Newton's method from a guess."""
+    most = min(z, max(0.0, np.log(z / square))) if z > 0 else z  # no root lies above; steps from the left may
+    for _ in range(50):
+        size = square * np.exp(min(u, most))
+        off = min(u, most) + size - z
+        u = min(u, most) - off / (1.0 + size)
+        if abs(off) < 1e-9 * (1.0 + abs(z)):
+            break
+    return min(u, most)
