@@ -15,7 +15,9 @@ import pytest
 import scipy.sparse
 import torch
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -29,7 +31,8 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gpuclf.estimators import MIRA, BatchedGridSearch, NaiveBayes, Perceptron
+from gpuclf.estimators import MIRA, BatchedGridSearch, LinearSVM, LogisticRegression, NaiveBayes, Perceptron
+from gpuclf.models.registry import LEARNERS
 
 NEGATIVE_DATA = {
     "check_decision_proba_consistency": "its data are clouds of points with negative numbers, which are no counts"
@@ -41,9 +44,11 @@ EXEMPTED: list[tuple[Any, dict[str, str]]] = [
     (NaiveBayes(), NEGATIVE_DATA),
     (NaiveBayes(variant="bernoulli"), NEGATIVE_DATA),
     (NaiveBayes(variant="complement"), NEGATIVE_DATA),
+    (LogisticRegression(), {}),
+    (LinearSVM(), {}),
     (BatchedGridSearch(MIRA(), {"C": [0.1, 1.0]}, cv=2), {}),
 ]
-ESTIMATORS = [Perceptron(), MIRA(), NaiveBayes()]
+ESTIMATORS = [Perceptron(), MIRA(), NaiveBayes(), LogisticRegression(), LinearSVM()]
 
 
 def exempted(estimator: Any) -> dict[str, str]:
@@ -195,6 +200,8 @@ def test_the_order_of_rows_does_not_matter_to_a_shuffled_rule():
         (MIRA(gamma=2.0), "gamma means nothing with margin: fixed"),
         (NaiveBayes(variant="gaussian"), "NaiveBayes: variant = 'gaussian'"),
         (Perceptron(max_iter=0), "max_epochs = 0"),
+        (LogisticRegression(penalty="l1"), "set optimizer: owlqn"),
+        (LinearSVM(class_weight={"none": 2.0}), "'none' is no class"),
         (Perceptron(random_state=-1), "random_state = -1"),
         (Perceptron(device="gpu"), "'gpu' is not a device"),
     ],
@@ -309,3 +316,23 @@ def test_importing_the_estimators_without_scikit_learn_says_what_to_install():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "gpuclf.estimators needs scikit-learn: pip install 'gpuclf[sklearn]'"
+
+
+def test_every_learner_of_the_registry_has_an_estimator_that_is_checked():
+    checked = {estimator._setup().model.type for estimator, _ in EXEMPTED if hasattr(estimator, "_setup")}
+    assert checked == set(LEARNERS) & {"perceptron", "mira", "naive_bayes", "logistic", "svm"}
+
+
+def test_logistic_regression_is_scikit_learns():
+    """The optimum of the same objective; for two classes scikit-learn has one row of weights where we have two."""
+    x, y = counts()
+    ours = LogisticRegression(C=0.3, tol=1e-9).fit(x, y)
+    theirs = SklearnLogisticRegression(C=0.3, tol=1e-9, max_iter=1000).fit(x, y)
+    np.testing.assert_allclose(ours.predict_proba(x), theirs.predict_proba(x), atol=1e-4)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-3)
+
+
+def test_a_fit_that_has_not_converged_warns():
+    x, y = counts()
+    with pytest.warns(ConvergenceWarning, match="has not converged in 1 iterations"):
+        LogisticRegression(max_iter=1, tol=1e-12).fit(x, y)

@@ -20,5 +20,6 @@ except ModuleNotFoundError as error:
 from gpuclf.estimators.batched_grid_search import BatchedGridSearch
 from gpuclf.estimators.naive_bayes import NaiveBayes
 from gpuclf.estimators.online import MIRA, Perceptron
+from gpuclf.estimators.regularised import LinearSVM, LogisticRegression
 
-__all__ = ["MIRA", "BatchedGridSearch", "NaiveBayes", "Perceptron"]
+__all__ = ["MIRA", "BatchedGridSearch", "LinearSVM", "LogisticRegression", "NaiveBayes", "Perceptron"]

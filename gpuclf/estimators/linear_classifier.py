@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -42,6 +42,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Inputs may be numpy, scipy sparse or torch; outputs are numpy arrays. Values are float32 inside.
     """
 
+    _has_optimum: ClassVar[bool] = False  # a fit ends near an optimum, or warns that it does not
+
     def _setup(self) -> Setup:
         raise AssertionError(f"{type(self).__name__} has no _setup()")
 
@@ -60,7 +62,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, adapted: Callable[[Learner], Learner] = lambda learner: learner) -> Self:
         setup = self._setup()
         checked = self._checked(X, y)
-        self._adopt(checked.classes, train_one(checked.data, setup, adapted))
+        trained = train_one(checked.data, setup, adapted)
+        self._adopt(checked.classes, trained)
+        if trained.at_limit and self._has_optimum:
+            _warn_of_limit(self, trained)
         return self
 
     def _adopt(self, classes: NDArray[Any], trained: Trained) -> None:
@@ -137,11 +142,10 @@ def class_names(classes: NDArray[Any]) -> tuple[str, ...]:
     return tuple(str(name) for name in classes.tolist())
 
 
-def warn_unless_converged(estimator: Any, trained: Trained) -> None:
-    """Warns as scikit-learn does where the number of iterations ended a fit that has an optimum."""
-    if trained.at_limit:
-        warnings.warn(
-            f"{type(estimator).__name__} has not converged in {trained.steps} iterations; raise max_iter or tol",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+def _warn_of_limit(estimator: LinearClassifier, trained: Trained) -> None:
+    """Warns as scikit-learn does where the number of iterations ended a fit, and not that it came near enough."""
+    warnings.warn(
+        f"{type(estimator).__name__} has not converged in {trained.steps} iterations; raise max_iter or tol",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
