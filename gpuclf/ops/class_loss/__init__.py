@@ -13,7 +13,8 @@ KERNELS = {"cpu": "cpu"}  # device type -> module here; a device that is not lis
 # Of one document with scores s, class y, costs c[y, r] (0 for r = y), rival r = argmax over r ≠ y of s_r + c[y, r]
 # (lowest index in ties) and violation h = max(0, s_r + c[y, r] - s_y):
 # logistic: log Σ exp s - s_y (Eisenstein 2018, eq. 2.59); margin: h (2.45, Crammer & Singer 2001);
-# squared_margin: h²; perceptron: h with all costs 0 (2.41).
+# perceptron: h with all costs 0 (2.41); squared_margin: Σ over r ≠ y of max(0, s_r + c[y, r] - s_y)², all rivals and
+# not the highest alone, whose square would have a kink where two rivals are equally high.
 KINDS = {"logistic": 0, "margin": 1, "squared_margin": 2, "perceptron": 3}
 CURVED = frozenset({"logistic", "squared_margin"})  # with a second derivative, one-sided at the kink of the latter
 

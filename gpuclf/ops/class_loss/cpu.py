@@ -120,13 +120,21 @@ def document_gradient(kind: Any, s: Any, y: Any, weight: Any, cost: Any, p: Any,
             others += p[k] if k != y else 0.0
         gradient[y] = -weight * others  # p - 1 without cancellation
         return loss
+    if kind == 2:
+        loss = 0.0
+        for k in range(s.size):
+            violation = s[k] + cost[y, k] - s[y]
+            if k != y and violation > 0:
+                loss += weight * violation * violation
+                gradient[k] = 2.0 * weight * violation
+                gradient[y] -= 2.0 * weight * violation
+        return loss
     rival, violation = _rival(s, y, cost)
     if violation <= 0:
         return 0.0
-    pull = 2.0 * weight * violation if kind == 2 else weight
-    gradient[rival] = pull
-    gradient[y] = -pull
-    return weight * (violation * violation if kind == 2 else violation)
+    gradient[rival] = weight
+    gradient[y] = -weight
+    return weight * violation
 
 
 @njit(nogil=True, cache=True)
@@ -168,11 +176,18 @@ def _along(
                     change += p[k] * (np.float64(direction[n, r, k]) - own)
                 slope[n, r] = weight * change
                 continue
+            if kind == 2:
+                own = np.float64(direction[n, r, y])
+                for k in range(classes):
+                    violation = s[k] + cost[y, k] - s[y]
+                    if k != y and violation > 0:
+                        loss[n, r] += weight * violation * violation
+                        slope[n, r] += 2.0 * weight * violation * (np.float64(direction[n, r, k]) - own)
+                continue
             rival, violation = _rival(s, y, cost)
             if violation > 0:
-                change = np.float64(direction[n, r, rival]) - np.float64(direction[n, r, y])
-                loss[n, r] = weight * (violation * violation if kind == 2 else violation)
-                slope[n, r] = weight * (2.0 * violation * change if kind == 2 else change)
+                loss[n, r] = weight * violation
+                slope[n, r] = weight * (np.float64(direction[n, r, rival]) - np.float64(direction[n, r, y]))
 
 
 @njit(nogil=True, cache=True)
@@ -199,8 +214,10 @@ def _curvature(
                 for k in range(classes):
                     out[n, r, k] = weight * p[k] * (direction[n, r, k] - mean)
                 continue
-            rival, violation = _rival(s, y, cost)
-            if violation > 0:
-                pull = 2.0 * weight * (np.float64(direction[n, r, rival]) - np.float64(direction[n, r, y]))
-                out[n, r, rival] = pull
-                out[n, r, y] = -pull
+            whole = 0.0
+            for k in range(classes):
+                if k != y and s[k] + cost[y, k] - s[y] > 0:
+                    pull = 2.0 * weight * (np.float64(direction[n, r, k]) - np.float64(direction[n, r, y]))
+                    out[n, r, k] = pull
+                    whole += pull
+            out[n, r, y] = -whole

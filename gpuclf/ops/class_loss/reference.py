@@ -41,8 +41,10 @@ def loss_curvature(
         p = torch.softmax(s, dim=-1)
         product = p * (d - (p * d).sum(-1, keepdim=True))
     else:
-        violation, pull = _rival(s, labels, cost)
-        product = torch.where(violation > 0, 2.0 * (pull * d).sum(-1), 0.0)[..., None] * pull
+        violations, own = _violations(s, labels, cost)
+        gold = (own * d).sum(-1, keepdim=True)
+        pull = torch.where(violations > 0, 2.0 * (d - gold), 0.0)
+        product = pull - own * pull.sum(-1, keepdim=True)
     return torch.where(weights[..., None] > 0, weights[..., None] * product, 0.0).to(scores.dtype)
 
 
@@ -52,11 +54,12 @@ def _each(kind: str, s: Tensor, labels: Tensor, cost: Tensor | None) -> tuple[Te
     if kind == "logistic":
         own = torch.zeros_like(s).scatter_(2, gold, 1.0)
         return torch.logsumexp(s, dim=-1) - s.gather(2, gold)[..., 0], torch.softmax(s, dim=-1) - own
+    if kind == "squared_margin":
+        violations, own = _violations(s, labels, cost)
+        return violations.square().sum(-1), 2.0 * (violations - own * violations.sum(-1, keepdim=True))
     no_cost = torch.zeros(s.shape[2], s.shape[2], dtype=s.dtype, device=s.device)
     violation, pull = _rival(s, labels, no_cost if kind == "perceptron" else cost)
     active = (violation > 0)[..., None]
-    if kind == "squared_margin":
-        return violation.square(), torch.where(active, 2.0 * violation[..., None] * pull, 0.0)
     return violation, torch.where(active, pull, 0.0)
 
 
@@ -74,3 +77,12 @@ def _rival(s: Tensor, labels: Tensor, cost: Tensor | None) -> tuple[Tensor, Tens
     at = gold[:, None, None].expand(*s.shape[:2], 1)
     violation = (height - s.gather(2, at)[..., 0]).clamp(min=0)
     return violation, torch.zeros_like(s).scatter_(2, rival, 1.0) - own
+
+
+def _violations(s: Tensor, labels: Tensor, cost: Tensor | None) -> tuple[Tensor, Tensor]:
+    """max(0, s_k + c[y, k] - s_y) (docs, R, K), 0 for the gold class, and 1 at the gold class, else 0."""
+    gold = labels.clamp(min=0)
+    own = torch.nn.functional.one_hot(gold, s.shape[2])[:, None].to(s.dtype).expand(s.shape)
+    charged = s + (1.0 if cost is None else cost[gold][:, None])
+    behind = charged - (own * s).sum(-1, keepdim=True)
+    return behind.clamp(min=0) * (1 - own), own
