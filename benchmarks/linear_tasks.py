@@ -108,7 +108,9 @@ def our_accuracies(task: Task, grid: Grid, device: torch.device) -> NDArray[np.f
     state: Any = learner.init(problem)
     for _ in range(grid.steps):
         state = learner.step(problem, state)
-    held_out = HeldOutRows(problem, problem.labels, num_classes).metrics(learner.result(problem, state), problem.replicas)
+    held_out = HeldOutRows(problem, problem.labels, num_classes).metrics(
+        learner.result(problem, state), problem.replicas
+    )
     return held_out["accuracy"].cpu().numpy().reshape(task.num_folds, cells).T
 
 
