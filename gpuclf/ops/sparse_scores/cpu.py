@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpuclf.ops.kernel import kernel
 from gpuclf.ops.gathered_sum import gathered_sum
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.sparse_rows import flat_weights, row_values
 from gpuclf.ops.threads import run_on_threads
 
