@@ -124,7 +124,7 @@ def _margin_duals(linear: Any, y: Any, square: Any, bound: Any, a: Any) -> None:
             if a[k] > beta:
                 total += a[k]
                 left += 1
-        if left == number or left == 0:
+        if left >= number or left == 0:  # the sets are nested, but for rounding
             break
         number = left
         beta = total / number
