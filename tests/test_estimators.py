@@ -55,6 +55,8 @@ def exempted(estimator: Any) -> dict[str, str]:
     return next(reasons for other, reasons in EXEMPTED if repr(other) == repr(estimator))
 
 
+# The checks' data are not scaled, so that max_iter may end a fit early; its warning is no fault of the estimator.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks([estimator for estimator, _ in EXEMPTED], expected_failed_checks=exempted, xfail_strict=True)
 def test_scikit_learn_check(estimator: Any, check: Any):
     state = np.random.get_state()

@@ -123,6 +123,8 @@ class LearnerOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    type: str
+
     per_replica: ClassVar[frozenset[str]] = frozenset()
     train_keys: ClassVar[frozenset[str]] = frozenset()
     simplest: ClassVar[dict[str, int]] = {}  # option → direction of stronger regularisation, breaks ties of a grid

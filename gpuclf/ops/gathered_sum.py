@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from gpuclf.ops.kernel import kernel
 
 
 def _lanes(count: int) -> Any:
@@ -81,7 +83,7 @@ _sum_64, _sum_16, _sum_8, _sum_4, _sum_1 = (_lanes(count) for count in (64, 16, 
 _add_16, _add_8, _add_4, _add_1 = (_spread(count) for count in (16, 8, 4, 1))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def gathered_sum(source: Any, index: Any, step: Any, x: Any, entries: Any, start: Any, out: Any) -> None:
     """out[j] = sum over i < entries of x[i] · source[index[i]·step + start + j], in the order of i for every j.
 
@@ -107,7 +109,7 @@ def gathered_sum(source: Any, index: Any, step: Any, x: Any, entries: Any, start
         j += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def scattered_add(target: Any, index: Any, step: Any, x: Any, entries: Any, cells: Any) -> None:
     """target[index[i]·step + j] += x[i] · cells[j] for i < entries, in the order of i.
 

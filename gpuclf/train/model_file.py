@@ -72,7 +72,7 @@ def save_model(folder: Path, model: Model) -> None:
     about = {
         "format": FORMAT,
         "classes": list(model.classes),
-        "model": model.options.model_dump(mode="json"),
+        "model": {"type": model.options.type} | model.options.model_dump(mode="json", exclude_unset=True),
         "predictor": predictor,
         "features": model.features.model_dump(mode="json"),
         "encoder": model.encoder.to_json(),

@@ -111,7 +111,7 @@ def test_batches_of_one_model_give_the_same_bytes_as_one_batch(
 STOPPING = {"max_epochs": 30, "early_stopping": {"metric": "accuracy", "patience": 2}}
 
 
-@pytest.mark.parametrize("kind", [name for name, kind in LEARNERS.items() if "early_stopping" in kind.train_keys])
+@pytest.mark.parametrize("kind", [name for name, kind in LEARNERS.items() if "max_epochs" in kind.train_keys])
 @pytest.mark.parametrize("source", ["file", "fraction", "fold"])
 def test_early_stopping_keeps_the_best_of_what_was_held_out(
     gpuclf: Gpuclf, files: dict[str, Path], kind: str, source: str

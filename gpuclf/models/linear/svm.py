@@ -18,7 +18,8 @@ from gpuclf.optim.losses import Loss
 class SvmOptions(RegularisedOptions):
     """The loss is how far the gold class fails to lead the highest other class by 1, or by the cost of confusing them.
 
-    margin: that violation; squared_margin: the squares of those of all other classes, summed; perceptron: without the 1, wrong predictions only.
+    margin: that violation; squared_margin: the squares of those of all other classes, summed; perceptron: without the
+    1, wrong predictions only.
     """
 
     type: Literal["svm"] = "svm"

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
 from gpuclf.ops.class_loss import KINDS
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.threads import run_on_threads
 
 _CELLS = 1 << 15  # scores in one piece of work
@@ -68,7 +68,7 @@ def _costs(cost: Tensor | None, kind: str, scores: Tensor) -> Any:
     return np.ones((classes, classes)) if cost is None else cost.contiguous().numpy()
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sums(parts: Any) -> Any:
     """Column sums (R,) in the order of the rows."""
     total = np.zeros(parts.shape[1])
@@ -78,7 +78,7 @@ def _sums(parts: Any) -> Any:
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _probabilities(s: Any, p: Any) -> Any:
     """Softmax of s into p; returns log Σ exp s. Finite for any finite scores."""
     top = s[0]
@@ -93,7 +93,7 @@ def _probabilities(s: Any, p: Any) -> Any:
     return top + np.log(total)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _rival(s: Any, y: Any, cost: Any) -> tuple[Any, Any]:
     """The rival of class y, -1 with a single class, and its violation."""
     best = -1
@@ -106,7 +106,7 @@ def _rival(s: Any, y: Any, cost: Any) -> tuple[Any, Any]:
     return best, (max(0.0, height - s[y]) if best >= 0 else 0.0)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def document_gradient(kind: Any, s: Any, y: Any, weight: Any, cost: Any, p: Any, gradient: Any) -> Any:
     """Weighted loss of one document with scores s (K,) float64; its gradient (K,) is written. p (K,) is scratch."""
     gradient[:] = 0
@@ -137,7 +137,7 @@ def document_gradient(kind: Any, s: Any, y: Any, weight: Any, cost: Any, p: Any,
     return weight * violation
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _gradients(
     kind: Any, scores: Any, labels: Any, weights: Any, cost: Any, first: Any, last: Any, loss: Any, gradient: Any
 ) -> None:
@@ -150,7 +150,7 @@ def _gradients(
             loss[n, r] = document_gradient(kind, s, labels[n], weights[n, r], cost, p, gradient[n, r])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _along(
     kind: Any, scores: Any, direction: Any, step: Any, labels: Any, weights: Any, cost: Any,
     first: Any, last: Any, loss: Any, slope: Any,
@@ -190,7 +190,7 @@ def _along(
                 slope[n, r] = weight * (np.float64(direction[n, r, rival]) - np.float64(direction[n, r, y]))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _curvature(
     kind: Any, scores: Any, direction: Any, labels: Any, weights: Any, cost: Any, out: Any, first: Any, last: Any
 ) -> None:

@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numba import njit
 from torch import Tensor
 
 from gpuclf.ops.dual_epoch import DualModel, DualRows
 from gpuclf.ops.gathered_sum import gathered_sum, scattered_add
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.sparse_rows import flat_weights, row_values
 from gpuclf.ops.threads import run_on_threads
 
@@ -50,7 +50,7 @@ def dual_epoch(
 _LEAST = 1e-30  # of a dual: its logarithm and its square are numbers in float32, too
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _walk(
     logistic: Any, crow: Any, col: Any, val: Any, labels: Any, col_scale: Any, row_scale: Any, order: Any, costs: Any,
     offset: Any, classes: Any, bounds: Any, weights: Any, stride: Any, duals: Any, step: Any,
@@ -95,7 +95,7 @@ def _walk(
             scattered_add(weights, index, stride, x, count, change)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _empty_duals(logistic: Any, costs: Any, y: Any, bound: Any, fresh: Any) -> None:
     """Without features and offset all scores are 0, and the duals are those of that loss."""
     worst = y
@@ -107,7 +107,7 @@ def _empty_duals(logistic: Any, costs: Any, y: Any, bound: Any, fresh: Any) -> N
         fresh[y], fresh[worst] = bound, -bound
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _margin_duals(linear: Any, y: Any, square: Any, bound: Any, a: Any) -> None:
     """The level beta by taking classes out until all that are left lie above it (Michelot 1986)."""
     limit = square * bound
@@ -132,7 +132,7 @@ def _margin_duals(linear: Any, y: Any, square: Any, bound: Any, a: Any) -> None:
         a[k] = min(bound if k == y else 0.0, (beta - linear[k]) / square)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _logistic_duals(linear: Any, square: Any, bound: Any, old: Any, p: Any) -> None:
     """p with log p_k + square · p_k = linear_k - b and Σ p = bound. Newton's method on b from the left, where the sum
     is too great: the sum is convex and falling in b, so the steps never pass the root."""
@@ -156,7 +156,7 @@ def _logistic_duals(linear: Any, square: Any, bound: Any, old: Any, p: Any) -> N
         p[k] = max(np.exp(p[k]) * (bound / total), _LEAST)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_root(z: Any, square: Any, u: Any) -> Any:
     """u with u + square · exp u = z, by Newton's method from a guess."""
     most = min(z, max(0.0, np.log(z / square))) if z > 0 else z  # no root lies above; steps from the left may

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.threads import run_on_threads
 
 _CELLS = 1 << 14  # cells of a combination that one piece of work keeps in the first-level cache
@@ -31,7 +31,7 @@ def replica_dots(pairs: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
     return torch.from_numpy(_by_replica(cells.reshape(len(pairs), replicas, classes)))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _dot(u: Any, v: Any, start: Any, out: Any, rows: Any) -> None:
     if rows == 0:
         return
@@ -43,7 +43,7 @@ def _dot(u: Any, v: Any, start: Any, out: Any, rows: Any) -> None:
             out[j] += np.float64(a[j]) * np.float64(b[j])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _by_replica(cells: Any) -> Any:
     out = np.zeros(cells.shape[:2])
     for p in range(cells.shape[0]):
@@ -75,7 +75,7 @@ def _combine(pattern: Any, flat: list[Any], out: Any, start: int) -> None:
         _add(factors, vector[start : start + out.size], out)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _add(factors: Any, vector: Any, out: Any) -> None:
     at = 0
     while at < out.size:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
 from gpuclf.ops.gathered_sum import gathered_sum
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.sparse_gradient.columns import Columns
 from gpuclf.ops.sparse_rows import flat_weights
 from gpuclf.ops.threads import run_on_threads
@@ -56,14 +56,14 @@ def _edges(start: Any, pieces: int) -> list[int]:
     return [1, *np.clip(cuts, 1, features).tolist(), features]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _offset(source: Any, step: Any, docs: Any, width: Any, target: Any) -> None:
     for n in range(docs):
         for j in range(width):
             target[j] += source[n * step + j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _products(
     start: Any, doc: Any, val: Any, by_feature: Any, by_doc: Any, source: Any, step: Any,
     first: Any, last: Any, width: Any, target: Any, stride: Any,

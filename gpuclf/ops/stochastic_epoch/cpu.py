@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
 from gpuclf.ops.class_loss import KINDS
 from gpuclf.ops.class_loss.cpu import document_gradient
 from gpuclf.ops.gathered_sum import gathered_sum, scattered_add
+from gpuclf.ops.kernel import kernel
 from gpuclf.ops.sparse_rows import flat_weights, row_values
 from gpuclf.ops.stochastic_epoch import Portion, StochasticModel, StochasticRule
 from gpuclf.ops.threads import run_on_threads
@@ -52,7 +52,7 @@ def stochastic_epoch(portion: Portion, rule: StochasticRule, model: StochasticMo
     return torch.from_numpy(loss)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _walk(
     crow: Any, col: Any, val: Any, labels: Any, col_scale: Any, row_scale: Any, order: Any, batch: Any,
     kind: Any, costs: Any, offset: Any, counts: Any, rates: Any, ridge: Any, lasso: Any, adaptive: Any,
@@ -111,7 +111,7 @@ def _walk(
                  ridge, lasso, adaptive, product, owed, end)  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _penalty_tables(rates: Any, ridge: Any, lasso: Any) -> tuple[Any, Any, Any]:
     """P and Q after t updates since the beginning of t's segment, and the last update of the segment that t is in."""
     product = np.ones(rates.size + 1)
@@ -131,7 +131,7 @@ def _penalty_tables(rates: Any, ridge: Any, lasso: Any) -> tuple[Any, Any, Any]:
     return product, owed, end
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _pay(
     weights: Any, at: Any, squares: Any, also: Any, classes: Any, since: Any, until: Any, rates: Any,
     ridge: Any, lasso: Any, adaptive: Any, product: Any, owed: Any, end: Any,
@@ -162,7 +162,7 @@ def _pay(
         since = stop
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _adaptive_update(
     crow: Any, col: Any, val: Any, col_scale: Any, row_scale: Any, docs: Any, offset: Any, by_score: Any, rate: Any,
     weights: Any, stride: Any, squares: Any, far: Any, index: Any, x: Any, slot: Any, sums: Any,
