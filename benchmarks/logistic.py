@@ -96,10 +96,10 @@ def main() -> None:
         (value, steps), spent = timed(lambda options=options: train(options, problem, names, goal))  # type: ignore[misc]
         add(f"ours, {optimizer}", value, steps, spent)
     torch.set_num_threads(1)
-    svm = LinearSVC(multi_class="crammer_singer", C=0.5, fit_intercept=False, random_state=0)
+    svm = LinearSVC(multi_class="crammer_singer", C=1.0, fit_intercept=False, random_state=0)
     peer, spent = timed(lambda: svm.fit(matrix, task.labels))
-    add("liblinear MCSVM_CS", margin_objective(peer, matrix, task.labels, 0.5), int(np.max(peer.n_iter_)), spent)
-    margin = SvmOptions(C=0.5, offset=False, tol=0.1)
+    add("liblinear MCSVM_CS", margin_objective(peer, matrix, task.labels, 1.0), int(np.max(peer.n_iter_)), spent)
+    margin = SvmOptions(C=1.0, offset=False, tol=0.1)
     train(margin.model_copy(update={"max_iter": 2}), problem, names, 0.0)
     (value, steps), spent = timed(lambda: train(margin, problem, names, 0.0))
     add("ours, svm dcd, gap 0.1", value, steps, spent)

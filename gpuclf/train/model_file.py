@@ -72,7 +72,7 @@ def save_model(folder: Path, model: Model) -> None:
     about = {
         "format": FORMAT,
         "classes": list(model.classes),
-        "model": {"type": model.options.type} | model.options.model_dump(mode="json", exclude_unset=True),
+        "model": {"type": model.options.type} | model.options.model_dump(mode="json", exclude_defaults=True),
         "predictor": predictor,
         "features": model.features.model_dump(mode="json"),
         "encoder": model.encoder.to_json(),

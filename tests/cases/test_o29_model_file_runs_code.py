@@ -127,6 +127,6 @@ def test_as_a_config(gpuclf: Gpuclf, evil: bytes) -> None:
 
 def test_own_files_are_numbers_and_text(run: Path) -> None:
     names = {path.suffix for path in run.rglob("*") if path.is_file()}
-    assert names <= {".json", ".jsonl", ".yaml", ".txt", ".tsv", ".safetensors"}
+    assert names <= {".html", ".json", ".jsonl", ".yaml", ".txt", ".tsv", ".safetensors"}
     for path in run.rglob("*.safetensors"):
         assert path.read_bytes()[8:9] == b"{", "safetensors begin with the length of a JSON header"

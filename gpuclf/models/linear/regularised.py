@@ -82,12 +82,17 @@ def check_combination(options: RegularisedOptions, loss: str, optimizer: str) ->
     if optimizer == "dcd" and loss not in ("margin", "logistic"):
         raise ValueError(f"dual coordinate descent is for the margin and logistic losses, not for {loss}")
     _check_schedule(options, smooth, optimizer)
-    if "l1_ratio" in options.model_fields_set and options.penalty != "elasticnet":
+    if _changed(options, "l1_ratio") and options.penalty != "elasticnet":
         raise ValueError(
             f"l1_ratio means nothing with penalty: {options.penalty}; set penalty: elasticnet or remove it"
         )
-    if "C" in options.model_fields_set and options.penalty == "none":
+    if _changed(options, "C") and options.penalty == "none":
         raise ValueError("C means nothing with penalty: none; remove one of them")
+
+
+def _changed(options: RegularisedOptions, name: str) -> bool:
+    """Whether an option is not at its default; a resolved config says all of them."""
+    return bool(getattr(options, name) != type(options).model_fields[name].default)
 
 
 def _check_schedule(options: RegularisedOptions, smooth: bool, optimizer: str) -> None:
@@ -99,10 +104,10 @@ def _check_schedule(options: RegularisedOptions, smooth: bool, optimizer: str) -
     if optimizer == "gradient_descent" and not smooth and given in (None, "line_search"):
         raise ValueError("a line search gets stuck at the kinks of the loss; set schedule: power")
     rated = optimizer in _STOCHASTIC or (optimizer == "gradient_descent" and given not in (None, "line_search"))
-    if "learning_rate" in options.model_fields_set and not rated:
+    if _changed(options, "learning_rate") and not rated:
         raise ValueError(f"learning_rate means nothing with optimizer: {optimizer} as it is set here; remove it")
     used = given == "power" or (given is None and optimizer == "sgd")
-    if "power" in options.model_fields_set and not used:
+    if _changed(options, "power") and not used:
         raise ValueError("power means nothing without schedule: power")
 
 
