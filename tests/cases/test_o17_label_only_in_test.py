@@ -44,7 +44,7 @@ def test_it_counts_as_an_error_among_held_out_documents_too(
     gpuclf: Gpuclf, case: Path, last_weights: dict[str, Any]
 ) -> None:
     sections: dict[str, Any] = {"validation": {"file": case / "test.txt"}}
-    if "early_stopping" in LEARNERS[last_weights["type"]].train_keys:
+    if "max_epochs" in LEARNERS[last_weights["type"]].train_keys:
         sections["train"] = {"max_epochs": 4, "early_stopping": {"metric": "macro_f1", "patience": 2}}
     config = gpuclf.config(last_weights, data={"train": case / "train.txt"}, **sections)
     run, output = gpuclf.train(config)
