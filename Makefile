@@ -40,7 +40,7 @@ test: lint types imports triton unit
 
 test-all: lint types imports
 	TRITON_INTERPRET=1 $(BIN)/python -m pytest -m triton $(PYTEST_ARGS)
-	$(BIN)/python -m pytest -m "not triton" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not triton" --hypothesis-profile=explore $(PYTEST_ARGS)
 
 lint: $(INSTALLED_TEST)
 	$(BIN)/ruff format --check .

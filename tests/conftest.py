@@ -19,10 +19,11 @@ import torch
 ROOT = Path(__file__).resolve().parent.parent
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
-# A slow machine is no fault of the code, and CI draws the same examples every time.
-hypothesis.settings.register_profile("default", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
+# A slow machine is no fault of the code, and `make test` draws the same examples every time; `make test-all` draws new
+# ones, and more of them.
+hypothesis.settings.register_profile("same", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
+hypothesis.settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

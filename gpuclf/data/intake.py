@@ -93,8 +93,10 @@ class Intake:
         given: Sequence[str] = ("",)
         if self.labelled:
             given = labels or ()
-            if len(given) != 1 and not self._labels_fit(line, given):
-                return 0
+            if len(given) != 1 or not given[0].strip():
+                given = [label for label in given if label.strip()]  # blank in any alphabet: no label
+                if len(given) != 1 and not self._labels_fit(line, given):
+                    return 0
         if id is not None and self._is_repeated(line, id):
             return 0
         self._number += 1

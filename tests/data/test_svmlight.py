@@ -135,6 +135,7 @@ def test_memory_follows_the_entries_not_the_width(tmp_path):
         ("1 1:0x2", "not a number"),
         ("1 2:1 2:1", "feature 2 stands twice"),
         ("1:1 2:1", "no label"),
+        ("\u2028 1:1", "no label"),
         ("1,2 1:1", "2 labels"),
         ("1 1:1 ,2:1", "not a whole number"),
         ("1 qid:3 1:1", "qid"),
