@@ -19,7 +19,7 @@ from gpuclf.data.paths import LocatedStr
 from gpuclf.faults import UserFault, UserFaults
 from gpuclf.train.grid import expand
 from gpuclf.train.option_checks import faults_of
-from gpuclf.train.options import RUN_ROOT, ExperimentOptions
+from gpuclf.train.options import RUN_ROOT, ExperimentOptions, learner_defaults
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,7 @@ def _with_defaults(data: Any, path: Path) -> dict[str, Any]:
     optional = [name for name, spec in fields_of(ExperimentOptions).items() if spec.sections and not spec.nullable]
     data = {name: value for name, value in data.items() if value is not None or name not in optional}
     data.setdefault("name", path.resolve().stem)
-    features = data.setdefault("features", {})
-    if isinstance(features, dict):
-        features.setdefault("type", "bag_of_words")  # so that one key of an absent section can be overridden
+    data = learner_defaults(data)  # so that one key of an absent section can be overridden
     run = data.setdefault("run", {})
     if isinstance(run, dict):
         run.setdefault("root", LocatedStr(RUN_ROOT, path.resolve().parent))

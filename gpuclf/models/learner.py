@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import torch
 from pydantic import BaseModel, ConfigDict
@@ -130,6 +130,9 @@ class LearnerOptions(BaseModel):
     simplest: ClassVar[dict[str, int]] = {}  # option → direction of stronger regularisation, breaks ties of a grid
     evaluate_every: ClassVar[int] = 1  # steps between held-out evaluations where the config leaves it open
     probabilities: ClassVar[bool] = False  # softmax of the scores is P(class | document)
+    task: ClassVar[Literal["classify", "tag"]] = "classify"  # what is learnt, and so which stages a run has
+    default_features: ClassVar[str] = "bag_of_words"  # features.type where a config says nothing
+    default_metric: ClassVar[str] = "accuracy"  # select.metric likewise
 
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> Learner:
         raise AssertionError(f"{type(self).__name__} has no build()")

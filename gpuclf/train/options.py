@@ -14,10 +14,12 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from gpuclf.data.options import DataOptions, bundled_data
 from gpuclf.data.paths import ConfigPath
 from gpuclf.features.options import BagOfWordsOptions, FeatureOptions
-from gpuclf.models.registry import ModelOptions
+from gpuclf.models.learner import LearnerOptions
+from gpuclf.models.registry import LEARNERS, ModelOptions
 from gpuclf.models.train_options import TrainOptions
 
-Metric = Literal["accuracy", "macro_f1", "micro_f1", "weighted_f1"]
+Metric = Literal["accuracy", "macro_f1", "micro_f1", "weighted_f1"]  # of held-out documents
+TaggingMetric = Literal["log_joint", "many_to_one", "one_to_one", "v_measure"]  # of a tagger's chains
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 FoldCount = Annotated[int, Field(ge=2)]
 Repeats = Annotated[int, Field(ge=1)]
@@ -97,7 +99,7 @@ class FoldsOptions(Section):
 class SelectOptions(Section):
     """How the best cell of the grid is chosen, and whether it is then trained on all rows of the training file."""
 
-    metric: Metric = "accuracy"
+    metric: Metric | TaggingMetric = "accuracy"
     refit: bool | None = None  # None: yes with folds, no with validation
     one_standard_error: bool = False  # the simplest cell within one standard error (over folds) of the best
 
@@ -117,6 +119,25 @@ class RunOptions(Section):
     root: ConfigPath = Field(default_factory=lambda: Path(RUN_ROOT).absolute())
     tensorboard: bool = True
     report: bool = True  # report.html, a page for a person
+
+
+def learner_defaults(data: dict[str, Any]) -> dict[str, Any]:
+    """Plain values of a config, with the features and the metric that its learner is trained with where none are given.
+
+    Sections may be missing, plain values or options already; what cannot be understood is left to validation.
+    """
+    model = data.get("model")
+    name = model.get("type") if isinstance(model, dict) else getattr(model, "type", None)
+    learner = LEARNERS.get(name, LearnerOptions) if isinstance(name, str) else LearnerOptions
+    filled = dict(data)
+    for section, key, default in (
+        ("features", "type", learner.default_features),
+        ("select", "metric", learner.default_metric),
+    ):
+        given = filled.get(section)
+        if given is None or (isinstance(given, dict) and key not in given):
+            filled[section] = {key: default, **(given or {})}
+    return filled
 
 
 def _no_grid(value: Any) -> Any:
@@ -151,3 +172,8 @@ class ExperimentOptions(Section):
     test: TestOptions | None = None
     device: Annotated[str, AfterValidator(_device_name)] = "auto"
     run: RunOptions = Field(default_factory=RunOptions)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults_of_the_learner(cls, data: Any) -> Any:
+        return learner_defaults(data) if isinstance(data, dict) else data
