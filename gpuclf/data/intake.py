@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+import numpy as np
+
 from gpuclf.data.options import DataOptions
 from gpuclf.data.paths import as_written
-from gpuclf.data.records import Chunk, ReadReport
+from gpuclf.data.records import Chunk, ReadReport, Sentences
 from gpuclf.faults import UserFault, UserFaults
 
 SHOWN = 20  # doubtful lines listed in one fault
@@ -35,6 +37,33 @@ class TextBody:
         return {"texts": texts}
 
 
+class SentenceBody:
+    """Documents that are sentences; `with_gold` collects their gold tags as well."""
+
+    def __init__(self, with_gold: bool) -> None:
+        self.with_gold = with_gold
+        self._start()
+
+    def _start(self) -> None:
+        self._tokens: list[str] = []
+        self._gold: list[str] = []
+        self._ends = [0]
+
+    def append(self, tokens: Sequence[str], gold: Sequence[str] = ()) -> None:
+        """One sentence; `gold` is as long as `tokens` where gold tags are collected, else empty."""
+        assert len(gold) == len(tokens) * self.with_gold, "one tag a token"
+        self._tokens += tokens
+        self._gold += gold
+        self._ends.append(len(self._tokens))
+
+    def build(self) -> dict[str, Any]:
+        """The sentences since the last call."""
+        offsets = np.array(self._ends, dtype=np.int64)
+        found = Sentences(offsets, self._tokens, self._gold if self.with_gold else None)
+        self._start()
+        return {"sentences": found}
+
+
 class Intake:
     """One per file. A parser calls `admit` or `bad` exactly once for each record, in file order.
 
@@ -43,11 +72,23 @@ class Intake:
     """
 
     def __init__(
-        self, report: ReadReport, options: DataOptions, body: Body, *, labelled: bool = True, limit: int | None = None
+        self,
+        report: ReadReport,
+        options: DataOptions,
+        body: Body,
+        *,
+        labelled: bool = True,
+        limit: int | None = None,
+        sentences: bool = False,
     ):
+        """`sentences`: the records are sentences, which have no label of their own (their gold stands beside tokens).
+
+        `predicting` says that every record is to be answered, an empty one too.
+        """
         self.report = report
         self.options = options
-        self.labelled = labelled
+        self.labelled = labelled and not sentences
+        self.predicting = not labelled
         self.file = as_written(report.path)
         self.pending = 0
         self.underflows = 0
@@ -134,6 +175,10 @@ class Intake:
             )
             return False
         return True
+
+    def knows_id(self, id: str) -> bool:
+        """Whether an earlier record has this id, given by the file."""
+        return id in self._lines_by_id
 
     def _is_repeated(self, line: int, id: str) -> bool:
         if id not in self._lines_by_id:

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gpuclf.data.intake import Body, Intake, TextBody
-from gpuclf.data.options import FORMATS, DataOptions
+from gpuclf.data.intake import Body, Intake, SentenceBody, TextBody
+from gpuclf.data.options import COLUMNS_OF_WORDS, FORMATS, SENTENCE_FORMATS, DataOptions
 from gpuclf.data.paths import as_written, require_file
+from gpuclf.data.readers.conll import ConllParser
+from gpuclf.data.readers.conllu import ConlluParser
 from gpuclf.data.readers.csv import CsvParser
 from gpuclf.data.readers.delimited_header import HeaderOrNot
 from gpuclf.data.readers.directory import DirectoryReader
@@ -17,6 +19,7 @@ from gpuclf.data.readers.jsonl import JsonlParser
 from gpuclf.data.readers.line_reader import LineParser, LineReader
 from gpuclf.data.readers.lines import LinesParser
 from gpuclf.data.readers.parquet import ParquetReader, refuse_compressed
+from gpuclf.data.readers.sentences import SentencesParser
 from gpuclf.data.readers.svmlight import IndexedBody, SvmlightParser
 from gpuclf.data.readers.tsv import TsvParser
 from gpuclf.data.readers.vw import NamedBody, VwParser
@@ -39,6 +42,8 @@ ENDINGS = {
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
     ".vw": "vw",
+    ".conll": "conll",
+    ".conllu": "conllu",
 }
 _PACKED = (".gz", ".zst")
 _TABLES = ("tsv", "csv", "jsonl", "parquet")
@@ -56,6 +61,9 @@ _PARSERS: dict[str, Callable[[Intake, Any, Source | None], LineParser]] = {
     "lines": LinesParser,
     "svmlight": lambda intake, body, _: SvmlightParser(intake, body, intake.report.index_base),
     "vw": lambda intake, body, _: VwParser(intake, body),
+    "conll": lambda intake, body, _: ConllParser(intake, body),
+    "conllu": lambda intake, body, _: ConlluParser(intake, body),
+    "sentences": lambda intake, body, _: SentencesParser(intake, body),
 }
 
 
@@ -70,7 +78,7 @@ def open_reader(
 ) -> Reader:
     """A reader of one file (a folder for format directory). Nothing but the first bytes may be read before `chunks`.
 
-    Args: labelled: False for prediction: a label column may be absent, and labels are not given out.
+    Args: labelled: False for prediction: a label or gold column may be absent, and what it holds is not given out.
         index_base: the base found in the training file (`ReadReport.index_base`), for every later svmlight file.
         labels: for format lines, the parallel label file of `path`; `options.labels` belongs to the training file only.
     Raises: UserFault for a missing file, an unknown format, settings that do not fit the format.
@@ -86,11 +94,11 @@ def open_reader(
     limit = options.limit if is_train else None
     if format == "parquet":
         refuse_compressed(path.name, as_written(path))
-        body = _body(format, options)
+        body = _body(format, options, labelled)
         intake = Intake(report, options, body, labelled=labelled, limit=limit)
         return ParquetReader(TableRows(intake, body), intake, chunk_docs=chunk_docs)
     if format == "directory":
-        body = _body(format, options)
+        body = _body(format, options, labelled)
         intake = Intake(report, options, body, labelled=labelled, limit=limit)
         return DirectoryReader(intake, body, chunk_docs=chunk_docs)
     beside = _label_source(path, options, labels, is_train) if format == "lines" and labelled else None
@@ -145,16 +153,18 @@ def _format_of(path: Path, options: DataOptions) -> tuple[str, str | None]:
     )
 
 
-def _body(format: str, options: DataOptions) -> Body:
+def _body(format: str, options: DataOptions, labelled: bool) -> Body:
     """What collects the documents of a format. Raises: UserFault where columns are asked for and there are none."""
     if format in _TABLES:
         return table_body(options)
     if options.is_table:
         raise UserFault(
-            f"format {format} has no columns",
+            f"format {format} has no columns of categories or numbers",
             key="data.categorical" if options.categorical else "data.numeric",
             remedy=f"leave it out, or use one of {', '.join(_TABLES)}",
         )
+    if format in SENTENCE_FORMATS and (format, options.tokenize) != ("sentences", "words"):
+        return SentenceBody(with_gold=labelled and options.gold is not None and format in COLUMNS_OF_WORDS)
     bodies: dict[str, Callable[[], Body]] = {"svmlight": IndexedBody, "vw": NamedBody}
     return bodies.get(format, TextBody)()
 
@@ -179,8 +189,9 @@ def _line_parser(
     index_base: int | None,
     beside: Source | None,
 ) -> tuple[Intake, LineParser]:
-    body = _body(report.format, options)
-    intake = Intake(report, options, body, labelled=labelled, limit=limit)
+    body = _body(report.format, options, labelled)
+    sentences = report.format in SENTENCE_FORMATS
+    intake = Intake(report, options, body, labelled=labelled, limit=limit, sentences=sentences)
     if report.format == "svmlight":
         given = None if options.index_base == "auto" else options.index_base
         report.index_base = given if index_base is None else index_base

@@ -9,8 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from gpuclf.data.paths import ConfigPath, resolve_path
 
-Format = Literal["tsv", "csv", "jsonl", "parquet", "fasttext", "svmlight", "vw", "directory", "lines"]
+Format = Literal[
+    "tsv", "csv", "jsonl", "parquet", "fasttext", "svmlight", "vw", "directory", "lines", "conll", "conllu", "sentences"
+]
 FORMATS: tuple[str, ...] = get_args(Format)
+COLUMNS_OF_WORDS = ("conll", "conllu")  # formats with one word a line
+SENTENCE_FORMATS = (*COLUMNS_OF_WORDS, "sentences")
 ColumnRef = str | int  # a column by its name, or by its place counted from 0
 
 
@@ -50,6 +54,13 @@ class DataOptions(BaseModel):
     escaped: bool = Field(False, description="vw: names were escaped (%3A for : …) and are turned back when read")
     categorical: list[str] = Field([], description="columns that hold categories")
     numeric: list[str] = Field([], description="columns that hold numbers")
+    tokens: ColumnRef | None = Field(None, description="column of the words (conll: the first; conllu: form)")
+    gold: ColumnRef | None = Field(
+        None, description="column of the gold tags, for scoring only (conllu: upos, xpos, …)"
+    )
+    tokenize: Literal["blanks", "words"] = Field(
+        "blanks", description="sentences: tokens are parted by blanks, or found by features.token_pattern"
+    )
     limit: int | None = Field(None, ge=1, description="read only so many documents of the training file")
 
     @field_validator("index_base", mode="before")
@@ -69,7 +80,7 @@ class DataOptions(BaseModel):
             raise ValueError(f"unknown encoding {value!r}; common ones are utf-8, cp1252, latin-1, utf-16") from None
         return value if known.name != "utf-8-sig" else "utf-8"
 
-    @field_validator("label", "id", "group")
+    @field_validator("label", "id", "group", "tokens", "gold")
     @classmethod
     def _place_is_not_negative(cls, value: ColumnRef | None) -> ColumnRef | None:
         if isinstance(value, int) and value < 0:
@@ -111,6 +122,11 @@ class DataOptions(BaseModel):
             raise ValueError(f"{self.label!r} is the label and cannot be an input as well")
         if self.labels is not None and self.format not in (None, "lines"):
             raise ValueError(f"labels (a parallel file) belongs to format lines, not {self.format}")
+        if self.gold is not None and self.gold == self.tokens:
+            raise ValueError(f"{self.gold!r} holds the words and cannot be the gold tags as well")
+        for key, known in (("tokens", COLUMNS_OF_WORDS), ("gold", COLUMNS_OF_WORDS), ("tokenize", ("sentences",))):
+            if self.format not in (None, *known) and getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(f"{key} belongs to format {' or '.join(known)}, not {self.format}")
         return self
 
     @property

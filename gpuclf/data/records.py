@@ -37,12 +37,25 @@ class NamedFeatures:
 
 
 @dataclass(frozen=True)
-class Chunk:
-    """Consecutive documents of one file. Exactly one of texts, indexed, named is given; a table gives columns as well.
+class Sentences:
+    """Documents as tokens: sentence s is tokens[offsets[s]:offsets[s + 1]].
 
-    `labels` is None for files read for prediction; a label is never empty and never retyped.
+    offsets (docs+1,) int64; a token is never blank, but may hold blanks; gold, where asked for, has one tag a token.
+    """
+
+    offsets: NDArray[np.int64]
+    tokens: list[str]
+    gold: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Consecutive documents of one file. Exactly one of texts, indexed, named, sentences is given.
+
+    `labels` is None for files read for prediction and for sentences; a label is never empty and never retyped.
     `lines` is the 1-based line where each record starts; `ids` are the id column, or the record number ("1", "2", …).
-    `columns` holds the categorical inputs of a table by column name, each a list of strings as long as the chunk.
+    `columns` is given by a table, beside `named`: its categorical inputs by column name, each a list of strings as long
+    as the chunk.
     A document with several labels that is repeated has the ids `7`, `7#2`, … and, without a group column, group `7`.
     """
 
@@ -54,6 +67,7 @@ class Chunk:
     named: NamedFeatures | None = None
     columns: dict[str, list[str]] | None = None
     groups: list[str] | None = None
+    sentences: Sentences | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -69,6 +83,7 @@ class ReadReport:
     lines: int = 0  # physical lines, header and blank lines included (Parquet: rows)
     skipped: int = 0  # records left out on the user's request
     empty_documents: int = 0
+    tokens: int = 0  # of the sentences taken; 0 for formats that do not say what a token is
     per_class: dict[str, int] = field(default_factory=dict)
     bytes: int = 0
     sha256: str = ""  # of the file as it lies on disk
