@@ -18,7 +18,7 @@ from gpuclf.faults import UserFault
 from gpuclf.features.bag_of_words import count_block
 from gpuclf.features.blocks import Block
 from gpuclf.features.given_features import indexed_block, named_block, table_block, table_columns
-from gpuclf.features.options import BagOfWordsOptions, FeatureOptions, TableOptions
+from gpuclf.features.options import BagOfWordsOptions, SparseFeatureOptions, TableOptions
 from gpuclf.features.ordered_map import ordered_map
 from gpuclf.features.rows import SparseRows
 from gpuclf.features.vocabulary import IndexCollector, NameCollector, Vocabulary, vocabulary_from_json
@@ -27,7 +27,13 @@ from gpuclf.ops.map_columns import map_columns
 FORMAT = 1
 BLOCK_CHARS = 1 << 20  # text that one task takes; small enough to spread, large enough to keep merging cheap
 # What a document may bring, and the type of features for it; a table may bring its columns by name as well.
-_TYPE_FOR = {"texts": "bag_of_words", "columns": "table", "indexed": "as_given", "named": "as_given"}
+_TYPE_FOR = {
+    "texts": "bag_of_words",
+    "columns": "table",
+    "indexed": "as_given",
+    "named": "as_given",
+    "sentences": "word_types",
+}
 _USABLE = {"bag_of_words": ("texts",), "as_given": ("indexed", "named"), "table": ("columns", "named")}
 
 
@@ -55,7 +61,7 @@ class Encoder:
     source: what documents must bring: texts, indexed, named or columns. table: its categorical columns.
     """
 
-    def __init__(self, options: FeatureOptions, vocabulary: Vocabulary, source: str, table: list[str]):
+    def __init__(self, options: SparseFeatureOptions, vocabulary: Vocabulary, source: str, table: list[str]):
         self.options = options
         self.vocabulary = vocabulary
         self.source = source
@@ -96,7 +102,7 @@ class Encoder:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any], options: FeatureOptions) -> Encoder:
+    def from_json(cls, data: dict[str, Any], options: SparseFeatureOptions) -> Encoder:
         """The encoder that `to_json` wrote, under the same options."""
         if data["format"] != FORMAT:
             raise UserFault(f"encoder format {data['format']} is not {FORMAT}", remedy="use the gpuclf that wrote it")
@@ -104,7 +110,7 @@ class Encoder:
         return cls(options, vocabulary_from_json(data["vocabulary"]), data["source"], list(data["table"]))
 
 
-def fit_encoder(chunks: Iterable[Chunk], options: FeatureOptions) -> tuple[Encoder, Encoded]:
+def fit_encoder(chunks: Iterable[Chunk], options: SparseFeatureOptions) -> tuple[Encoder, Encoded]:
     """The encoder of all features that occur in the documents, and the documents encoded; reads them once.
 
     Which features a model may use (min_df …) is decided later, per view, from its training rows (`fit_views`).
@@ -146,13 +152,13 @@ def fit_encoder(chunks: Iterable[Chunk], options: FeatureOptions) -> tuple[Encod
     return Encoder(options, vocabulary, source, table), context.encoded(assembly)
 
 
-def _empty_remedy(options: FeatureOptions) -> str:
+def _empty_remedy(options: SparseFeatureOptions) -> str:
     if isinstance(options, BagOfWordsOptions):
         return "see whether features.token_pattern, ngrams and stop_words leave anything of your texts"
     return "see whether the data file holds features beside the labels"
 
 
-def _source_of(chunk: Chunk, options: FeatureOptions) -> str:
+def _source_of(chunk: Chunk, options: SparseFeatureOptions) -> str:
     """What the chunk brings, as far as these options can use it."""
     held = [name for name in _TYPE_FOR if getattr(chunk, name) is not None]
     usable = [name for name in _USABLE[options.type] if name in held]
@@ -165,7 +171,7 @@ def _source_of(chunk: Chunk, options: FeatureOptions) -> str:
     return "columns" if options.type == "table" else usable[0]
 
 
-def _block_of(chunk: Chunk, options: FeatureOptions, source: str, table: list[str]) -> Block:
+def _block_of(chunk: Chunk, options: SparseFeatureOptions, source: str, table: list[str]) -> Block:
     found = _source_of(chunk, options)
     if found != source:
         raise UserFault(f"the data holds {found} features, the model was trained on {source} ones")
@@ -234,13 +240,13 @@ class _RowsPart(NamedTuple):
     unknown: Tensor
 
 
-def _final_rows(block: Block, mapping: Tensor, options: FeatureOptions) -> _RowsPart:
+def _final_rows(block: Block, mapping: Tensor, options: SparseFeatureOptions) -> _RowsPart:
     crow, col, val, dropped = map_columns(block.crow, block.col, block.val, mapping)
     val = _weighted(crow, val, dropped, options)
     return _RowsPart(crow.diff(), col, val, block.lost_occurrences(mapping, dropped))
 
 
-def _weighted(crow: Tensor, val: Tensor, dropped: Tensor, options: FeatureOptions) -> Tensor:
+def _weighted(crow: Tensor, val: Tensor, dropped: Tensor, options: SparseFeatureOptions) -> Tensor:
     """The part of the weighting that no training set is needed for."""
     if options.weighting == "binary":
         return torch.ones_like(val)

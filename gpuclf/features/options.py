@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, field_validator, model_validator
 
-from gpuclf.features.token_pattern import DEFAULT_TOKEN_PATTERN, compile_pattern
+from gpuclf.features.token_pattern import DEFAULT_TOKEN_PATTERN, WORDS_AND_SIGNS, compile_pattern
 
 # A pair stands as a list in YAML; strict models take only tuples, so the pair alone is lax and its members stay strict.
 Span = Annotated[tuple[StrictInt, StrictInt], Field(strict=False)]
@@ -60,6 +60,17 @@ class WeightingOptions(_Options):
         return self
 
 
+def _compiling(value: str) -> str:
+    """A token pattern that `re` understands, with one group at most."""
+    try:
+        compiled = compile_pattern(value)
+    except re.error as error:
+        raise ValueError(f"{value!r} is not a regular expression of Python: {error}") from error
+    if compiled.groups > 1:
+        raise ValueError(f"{value!r} has {compiled.groups} groups; write (?:…) for all but the token's")
+    return value
+
+
 class BagOfWordsOptions(WeightingOptions):
     """Texts as counts of words or characters.
 
@@ -92,16 +103,7 @@ class BagOfWordsOptions(WeightingOptions):
 
     word_only: ClassVar[tuple[str, ...]] = ("token_pattern", "prefixes", "suffixes", "shapes", "stop_words")
 
-    @field_validator("token_pattern")
-    @classmethod
-    def _pattern_compiles(cls, value: str) -> str:
-        try:
-            compiled = compile_pattern(value)
-        except re.error as error:
-            raise ValueError(f"{value!r} is not a regular expression of Python: {error}") from error
-        if compiled.groups > 1:
-            raise ValueError(f"{value!r} has {compiled.groups} groups; write (?:…) for all but the token's")
-        return value
+    _pattern_compiles = field_validator("token_pattern")(_compiling)
 
     @field_validator("ngrams", "prefixes", "suffixes")
     @classmethod
@@ -138,4 +140,41 @@ class TableOptions(WeightingOptions):
     weighting: Literal["count", "binary", "tfidf"] = "count"
 
 
-FeatureOptions = Annotated[BagOfWordsOptions | AsGivenOptions | TableOptions, Field(discriminator="type")]
+class WordTypesOptions(_Options):
+    """Sentences as sequences of word types, and what the spelling of a type says: one value a template.
+
+    token_pattern: for texts (data.tokenize: words); tokens that the data file gives are taken as they are.
+    normalize, lowercase: spellings that become alike are one type.
+    min_count: types seen less often are folded into one class of rare words, which unseen words then belong to as
+    well; 1 keeps every type, and each unseen word is a type of its own.
+    suffixes: the last 1, 2, … so many characters, a template each. last3: the last three.
+    capital: an upper or title case first character; punctuation, digit, hyphen: whether one stands anywhere.
+    See gpuclf.features.type_templates.
+    """
+
+    type: Literal["word_types"] = "word_types"
+    token_pattern: str = WORDS_AND_SIGNS
+    normalize: Literal["NFC", "NFKC", "none"] = "NFC"
+    lowercase: bool = False
+    min_count: int = Field(1, ge=1)
+    suffixes: int = Field(3, ge=0, le=20)
+    last3: bool = False
+    capital: bool = True
+    punctuation: bool = True
+    digit: bool = True
+    hyphen: bool = True
+
+    _pattern_compiles = field_validator("token_pattern")(_compiling)
+
+    @model_validator(mode="after")
+    def _no_template_twice(self) -> WordTypesOptions:
+        if self.last3 and self.suffixes >= 3:
+            raise ValueError(
+                f"last3 is the third of the {self.suffixes} suffixes already; drop it, or suffixes below 3"
+            )
+        return self
+
+
+# Those that give sparse rows, and all that a config may name.
+SparseFeatureOptions = BagOfWordsOptions | AsGivenOptions | TableOptions
+FeatureOptions = Annotated[SparseFeatureOptions | WordTypesOptions, Field(discriminator="type")]

@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 DEFAULT_TOKEN_PATTERN = r"\w[\w\p{M}\u200c\u200d]*"
+# The same words, and every other visible character with its marks: for models of whole sentences.
+WORDS_AND_SIGNS = DEFAULT_TOKEN_PATTERN + r"|[^\w\s\p{M}\u200c\u200d]\p{M}*"
 
 _MARKS_ESCAPE = r"\p{M}"
 # Marks stand below U+20000 and among the variation selectors of plane 14; a test checks all of Unicode.

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
-from gpuclf.features.options import FeatureOptions
+from gpuclf.features.options import SparseFeatureOptions
 from gpuclf.features.rows import SparseRows, Views
 from gpuclf.features.selection import chi_squared, information_gain, top_features
 from gpuclf.ops.column_sums import column_sums
@@ -20,7 +20,9 @@ from gpuclf.ops.row_norms import row_norms
 from gpuclf.ops.threads import run_on_threads
 
 
-def fit_views(rows: SparseRows, labels: Tensor, num_classes: int, train: Tensor, options: FeatureOptions) -> Views:
+def fit_views(
+    rows: SparseRows, labels: Tensor, num_classes: int, train: Tensor, options: SparseFeatureOptions
+) -> Views:
     """Scales for each training set: labels (docs,) int64, -1 for none; train (views, docs) bool.
 
     Selection uses the labelled training rows. A feature that a view's training rows do not hold gets col_scale 0.
@@ -39,7 +41,7 @@ def fit_views(rows: SparseRows, labels: Tensor, num_classes: int, train: Tensor,
     return Views(train=train, col_scale=col_scale, row_scale=row_scale)
 
 
-def apply_scales(rows: SparseRows, col_scale: Tensor, options: FeatureOptions) -> Tensor:
+def apply_scales(rows: SparseRows, col_scale: Tensor, options: SparseFeatureOptions) -> Tensor:
     """row_scale (docs,) float32 of any documents under a fitted view's col_scale (V+1,): 1/norm, or 1."""
     if options.norm == "none":
         return torch.ones(rows.num_docs, dtype=torch.float32, device=col_scale.device)
@@ -47,7 +49,9 @@ def apply_scales(rows: SparseRows, col_scale: Tensor, options: FeatureOptions) -
     return torch.where(norms > 0, 1.0 / norms, 1.0).to(torch.float32)
 
 
-def _column_scale(rows: SparseRows, labels: Tensor, num_classes: int, train: Tensor, options: FeatureOptions) -> Tensor:
+def _column_scale(
+    rows: SparseRows, labels: Tensor, num_classes: int, train: Tensor, options: SparseFeatureOptions
+) -> Tensor:
     """(V+1,) float32: idf of the features that are left, 0 for the others, 1 for the offset."""
     num_train = int(train.sum())
     if not num_train:
@@ -67,7 +71,7 @@ def _column_scale(rows: SparseRows, labels: Tensor, num_classes: int, train: Ten
     return scale.to(torch.float32)
 
 
-def _in_limits(df: Tensor, num_train: int, options: FeatureOptions) -> Tensor:
+def _in_limits(df: Tensor, num_train: int, options: SparseFeatureOptions) -> Tensor:
     """(V+1,) bool: features whose document frequency min_df and max_df allow, both ends included."""
     least = options.min_df if isinstance(options.min_df, int) else options.min_df * num_train
     most = options.max_df if isinstance(options.max_df, int) else options.max_df * num_train
@@ -88,7 +92,7 @@ def _idf(df: Tensor, num_train: int, smooth: bool) -> Tensor:
     return torch.log((num_train + extra) / (df.clamp(min=1.0) + extra)) + 1.0
 
 
-def _relevance(rows: SparseRows, group: Tensor, num_classes: int, df: Tensor, options: FeatureOptions) -> Tensor:
+def _relevance(rows: SparseRows, group: Tensor, num_classes: int, df: Tensor, options: SparseFeatureOptions) -> Tensor:
     assert options.select is not None
     class_docs = torch.bincount(group[group >= 0], minlength=num_classes).to(torch.float64)
     if options.select.method == "information_gain":

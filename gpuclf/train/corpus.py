@@ -18,7 +18,7 @@ from gpuclf.data.records import Chunk, Reader
 from gpuclf.data.splits import document_keys
 from gpuclf.faults import UserFault
 from gpuclf.features.encoder import Encoded, Encoder, fit_encoder
-from gpuclf.features.options import FeatureOptions
+from gpuclf.features.options import FeatureOptions, WordTypesOptions
 from gpuclf.features.rows import SparseRows, concatenate_sparse
 from gpuclf.train.observer import Observer
 from gpuclf.train.stopwatch import Stopwatch
@@ -60,6 +60,7 @@ def read_corpus(
 
     Raises UserFault where a file holds no document or a single class.
     """
+    assert not isinstance(features, WordTypesOptions), "word types are no rows: taggers read their sentences elsewhere"
     reader = open_reader(data.train, data)
     with watch.timed("features"):
         encoder, train = fit_encoder(documents(reader, "train", observer, watch), features)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gpuclf.features.options import FeatureOptions
+from gpuclf.features.options import FeatureOptions, WordTypesOptions
 from gpuclf.features.rows import SparseRows, Views, sparse_to
 from gpuclf.features.views import fit_views
 from gpuclf.models.learner import LearnerOptions, Problem
@@ -56,6 +56,7 @@ class Prepared:
 
 def prepare(corpus: Corpus, split: Split, features: FeatureOptions, device: torch.device, watch: Stopwatch) -> Prepared:
     """Moves the rows to the device and learns every view's feature statistics from its training rows."""
+    assert not isinstance(features, WordTypesOptions), "word types are no rows"
     with watch.timed("features"):
         rows = sparse_to(corpus.rows, device)
         gold, keys = as_tensor(corpus.labels, device), as_tensor(corpus.keys, device)
