@@ -6,8 +6,8 @@
 
 A row is one `gpuclf train`: a grid of the learner's own parameters and of words or words and pairs of words, 5
 stratified folds, the chosen cell trained on all training documents and measured once on the test file. CPU seconds are
-those of the whole run: reading, encoding, grid, refit, test. Beside them stands the best linear peer that the data's own
-table names (text/BASELINES.tsv: each peer at the parameters that were best on the test file).
+those of the whole run: reading, encoding, grid, refit, test. Beside them stands the best linear peer that the data's
+own table names (text/BASELINES.tsv: each peer at the parameters that were best on the test file).
 """
 
 from __future__ import annotations
