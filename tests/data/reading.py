@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,25 @@ class Read:
             found += [entries[a:b] for a, b in zip(features.indptr[:-1], features.indptr[1:], strict=True)]
         return found
 
+    @property
+    def sentences(self) -> list[list[str]]:
+        """The tokens of each sentence."""
+        return [tokens for chunk in self.chunks for tokens in _cut(chunk, chunk.sentences.tokens)]
+
+    @property
+    def gold(self) -> list[list[str]]:
+        """The gold tags of each sentence."""
+        return [tags for chunk in self.chunks for tags in _cut(chunk, chunk.sentences.gold)]
+
     def note(self, part: str) -> str:
         """The one note that holds `part`."""
         found = [note for note in self.report.notes if part in note]
         assert len(found) == 1, (part, self.report.notes)
         return found[0]
+
+
+def _cut(chunk: Chunk, flat: list[str]) -> list[list[str]]:
+    return [flat[a:b] for a, b in pairwise(chunk.sentences.offsets)]
 
 
 def write(path: Path, content: str | bytes) -> Path:

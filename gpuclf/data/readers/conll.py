@@ -64,47 +64,40 @@ class ConllParser:
         """Decides how columns are parted, how many there are, and where words and gold tags stand."""
         options = self._intake.options
         self._tabs = "\t" in text.strip(" \t")
-        width = len(text.split("\t") if self._tabs else _split_at_blanks(text))
+        found = len(text.split("\t") if self._tabs else _split_at_blanks(text))
         names = options.columns
-        tokens = options.tokens if options.tokens is not None else 0
-        if self._with_gold:
-            assert options.gold is not None, "gold tags are collected where data.gold names them"
-            self._gold = self._place(options.gold, "data.gold", names, width)
-        elif names is not None and width < len(names):
-            names = self._fewer(names, width, tokens)
-        elif names is None and width == 1:
-            tokens = 0  # the words alone
-        self._token = self._place(tokens, "data.tokens", names, width)
-        self._width = len(names) if names is not None else width
-        if self._gold == self._token:
+        columns = found if names is None else len(names)
+        token = options.tokens if options.tokens is not None else 0
+        gold = options.gold if names is not None or self._with_gold else None
+        if names is None and found == 1 and not self._with_gold:
+            token = 0  # the words alone
+        places = list(range(columns))
+        token_place = self._place(token, "data.tokens", columns)
+        gold_place = None if gold is None else self._place(gold, "data.gold", columns)
+        if not self._with_gold and found < columns:
+            all_but_gold = [place for place in places if place != gold_place]
+            places = all_but_gold if found == len(all_but_gold) else [token_place] if found == 1 else places
+        if gold_place == token_place:
             raise self._intake.fault(
                 "the words stand in the same column as the gold tags", key="data.gold", remedy="name another column"
             )
+        self._width = len(places)
+        self._token = places.index(token_place)
+        self._gold = places.index(gold_place) if self._with_gold and gold_place is not None else None
 
-    def _fewer(self, names: list[str], width: int, tokens: ColumnRef) -> list[str]:
-        """The columns of a file to predict that leaves some out."""
-        gold = self._intake.options.gold
-        gold_name = names[gold] if isinstance(gold, int) and gold < len(names) else gold
-        token_name = names[tokens] if isinstance(tokens, int) and tokens < len(names) else tokens
-        without = [name for name in names if name != gold_name]
-        if width == len(without):
-            return without
-        return [token_name] if width == 1 and isinstance(token_name, str) else names
-
-    def _place(self, ref: ColumnRef, key: str, names: list[str] | None, width: int) -> int:
-        if names is None and isinstance(ref, str):
-            raise self._intake.fault(
-                f"the columns have no names, so none is called {ref!r}",
-                key=key,
-                remedy="name them, as in data.columns: [token, tag], or give the place of one, counted from 0",
-            )
+    def _place(self, ref: ColumnRef, key: str, columns: int) -> int:
+        names = self._intake.options.columns
         if isinstance(ref, str):
-            assert names is not None
+            if names is None:
+                raise self._intake.fault(
+                    f"the columns have no names, so none is called {ref!r}",
+                    key=key,
+                    remedy="name them, as in data.columns: [token, tag], or give the place of one, counted from 0",
+                )
             if ref not in names:
                 known = ", ".join(map(repr, names))
                 raise self._intake.fault(f"no column {ref!r} among {known}", key=key, remedy="see data.columns")
             return names.index(ref)
-        columns = len(names) if names is not None else width
         if ref >= columns:
             raise self._intake.fault(
                 f"no column {ref}: there are {columns}, counted from 0", key=key, remedy="give the place of one"
