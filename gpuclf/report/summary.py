@@ -14,10 +14,12 @@ from gpuclf.report.strict_json import number
 
 StepRow = Mapping[str, Any]
 """One line of metrics.jsonl: phase, batch, step (from 1), cell, options, seed, fold, optional `time` (unix seconds),
-optional `held_out` metrics; every other number in it is a figure of that step (mistakes, loss, updates …)."""
+optional `held_out` metrics (of a tagger: `gold`); every other number in it is a figure of that step (mistakes, loss,
+updates …)."""
 
 NOT_EVALUATED = "not evaluated"
-_NOT_FIGURES = frozenset({"phase", "batch", "step", "cell", "options", "seed", "fold", "inner", "time", "held_out"})
+_JUDGED = ("held_out", "gold")  # figures of the result so far: on held-out documents, or against gold tags
+_NOT_FIGURES = frozenset({"phase", "batch", "step", "cell", "options", "seed", "fold", "inner", "time", *_JUDGED})
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class FinalFigures:
     predicted (n,) int64, scores (n, K): of the test file, or the out-of-fold rows when there is none (`rows_are`:
     "test" or "out_of_fold"). probabilities: the learner gives P(class | document), and scores are its logarithms.
     feature_names has V entries, weights (V+1, K) with the offset in row 0; both None for models without. `test`:
-    metrics.json "test".
+    metrics.json "test". pictures: further ones, PNG files by name; texts: further ones in Markdown.
     """
 
     name: str
@@ -59,17 +61,21 @@ class FinalFigures:
     config_text: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     device: str = "cpu"
+    pictures: Mapping[str, bytes] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def step_figures(row: StepRow) -> dict[str, float]:
-    """The row's figures by tag: `fit/NAME` for those of the training step, `held_out/NAME` for held-out metrics."""
+    """The row's figures by tag: `fit/NAME` for those of the training step, `held_out/NAME` and `gold/NAME` for those of
+    its result."""
     figures: dict[str, float] = {}
     for key, value in row.items():
         if key not in _NOT_FIGURES and (figure := number(value)) is not None:
             figures[f"fit/{key}"] = figure
-    for key, value in (row.get("held_out") or {}).items():
-        if (figure := number(value)) is not None:
-            figures[f"held_out/{key}"] = figure
+    for judged in _JUDGED:
+        for key, value in (row.get(judged) or {}).items():
+            if (figure := number(value)) is not None:
+                figures[f"{judged}/{key}"] = figure
     return figures
 
 

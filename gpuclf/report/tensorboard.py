@@ -6,7 +6,8 @@ the whole run (refit, test, PR curves, pictures, histograms, text) is in the run
 
 Tags: `fit/*` figures of the training steps and `held_out/*` metrics, means over the cell's folds and seeds; `runs/*`
 the single folds and seeds; `summary/*` the cell's figures in metrics.json; `refit/*` the chosen cell on all rows;
-`test/*`. Steps are the learner's (from 1), final figures stand at step 0; every tag has each step once, rising.
+`test/*`; `gold/*` a tagger's figures against gold tags. Steps are the learner's (from 1), final figures stand at step 0;
+every tag has each step once, rising.
 """
 
 from __future__ import annotations
@@ -133,6 +134,7 @@ class TensorBoardLog:
             root([_picture("pictures/grid", png(grid))])
         if figures.weights is not None:
             root(_weight_histograms(figures.weights, figures.classes))
+        root([_picture(f"pictures/{name}", encoded) for name, encoded in figures.pictures.items()])
         self._flush()
 
     def close(self) -> None:
@@ -263,7 +265,7 @@ def _texts(figures: FinalFigures) -> dict[str, str]:
         for name, top in zip(figures.classes, top_features(figures.weights, figures.feature_names, 10), strict=True):
             rows.append(f"| {_md(name)} | {', '.join(f'{_md(feature)} {weight:.3g}' for feature, weight in top)} |")
         texts["top_features"] = "\n".join(rows)
-    return texts
+    return texts | dict(figures.texts)
 
 
 def _md(text: str) -> str:

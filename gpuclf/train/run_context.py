@@ -79,14 +79,16 @@ class RunContext:
         max_steps: int | None,
         documents: Callable[[Tensor], int],
         save: Callable[[BatchLoop], None],
+        judged_by: str = "held_out",
     ) -> Callable[[StepReport, BatchLoop], None]:
         """The loop's callback: rows and progress to the observer, checkpoints when due, and the end on a signal.
 
-        `documents(positions)` counts the document visits of one step of those replicas.
+        `documents(positions)` counts the document visits of one step of those replicas. judged_by: the name under which
+        a row has the figures of its result.
         """
 
         def callback(report: StepReport, loop: BatchLoop) -> None:
-            rows = step_rows(report, phase, batch, replicas, split)
+            rows = step_rows(report, phase, batch, replicas, split, judged_by)
             visits = documents(report.positions)
             count = report.positions.numel()
             self.observer.step(
@@ -109,7 +111,7 @@ class RunContext:
 
 
 def step_rows(
-    report: StepReport, phase: str, batch: int, replicas: Sequence[Replica], split: Split
+    report: StepReport, phase: str, batch: int, replicas: Sequence[Replica], split: Split, judged_by: str = "held_out"
 ) -> list[dict[str, Any]]:
     """The lines of metrics.jsonl for one step, one a replica. Those of inner folds are of the phase "inner"."""
     columns = {name: value.cpu().tolist() for name, value in report.figures.items()}
@@ -130,6 +132,6 @@ def step_rows(
             row |= {"phase": "inner", "inner": inner}
         row |= {name: values[place] for name, values in columns.items()}
         if held_out and report.judged[place]:
-            row["held_out"] = {name: values[place] for name, values in held_out.items()}
+            row[judged_by] = {name: values[place] for name, values in held_out.items()}
         rows.append(row)
     return rows

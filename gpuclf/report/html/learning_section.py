@@ -23,20 +23,27 @@ _TRAINING = (
 )  # the first two that there are
 _FALLING = frozenset({"fit/gap", "fit/gradient_norm"})  # by powers of ten, so on a log scale
 
+Picture = tuple[str, str, str]  # phase, figure, heading
+
 
 def wanted_figures(metric: str) -> frozenset[str]:
     """What is read of metrics.jsonl for these pictures."""
     return frozenset({f"held_out/{metric}", *_TRAINING})
 
 
-def learning_section(curves: MeanCurves, cells: Sequence[Mapping[str, Any]], best: Mapping[str, Any] | None) -> Markup:
-    """A chart for each figure that has more than one step."""
+def learning_section(
+    curves: MeanCurves,
+    cells: Sequence[Mapping[str, Any]],
+    best: Mapping[str, Any] | None,
+    pictures: Sequence[Picture] | None = None,
+) -> Markup:
+    """A chart for each figure that has more than one step; `pictures`: other ones than a classifier's."""
     chosen = None if best is None else int(best["cell"])
     metric = "accuracy" if best is None else str(best["metric"])
     labels = [cell_label(cell["options"]) for cell in cells]
     drawn: list[Markup] = []
     shown: set[int] = set()
-    for phase, figure, heading in _pictures(curves, metric):
+    for phase, figure, heading in _pictures(curves, metric) if pictures is None else pictures:
         seen = {cell: _scaled(curve, figure) for cell, curve in curves.of(phase, figure).items()}
         series = {cell: curve for cell, curve in seen.items() if np.isfinite(curve[1]).any()}
         if max((len(steps) for steps, _ in series.values()), default=0) < 2:
@@ -54,8 +61,7 @@ def learning_section(curves: MeanCurves, cells: Sequence[Mapping[str, Any]], bes
     )
 
 
-def _pictures(curves: MeanCurves, metric: str) -> list[tuple[str, str, str]]:
-    """(phase, figure, heading)."""
+def _pictures(curves: MeanCurves, metric: str) -> list[Picture]:
     training = [figure for figure in _TRAINING if curves.of("grid", figure) or curves.of("refit", figure)][:2]
     names = {figure: figure.removeprefix("fit/") for figure in training}
     return [
@@ -77,9 +83,9 @@ def _chart(series: Mapping[int, Curve], chosen: int | None, labels: Sequence[str
     last = max(int(steps[-1]) for steps, _ in series.values())
     first = min(int(steps[0]) for steps, _ in series.values())
     values = np.concatenate([curve[np.isfinite(curve)] for _, curve in series.values()])
-    held_out, falling = figure.startswith("held_out/"), figure in _FALLING
-    low, high = padded([float(values.min()), float(values.max())], bounds=(0.0, 1.0) if held_out else None)
-    if not (held_out or falling) and values.min() >= 0:
+    share, falling = figure.startswith(("held_out/", "gold/")), figure in _FALLING
+    low, high = padded([float(values.min()), float(values.max())], bounds=(0.0, 1.0) if share else None)
+    if not (share or falling) and values.min() >= 0:
         low = 0.0
     air = (last - first) * 0.02
     drawn = frame(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
+from typing import Any
 
 from gpuclf.report.html.confusion_table import confusion_section
 from gpuclf.report.html.data_section import data_section
@@ -22,23 +23,29 @@ from gpuclf.report.html.run_section import config_section, environment_section, 
 from gpuclf.report.strict_json import number
 from gpuclf.report.summary import cell_label
 
+Section = tuple[str, str, Markup]  # anchor, title, content
+
 
 def page(facts: PageFacts) -> str:
     """The source of report.html."""
-    style, script = (_own_file(name) for name in ("style.css", "sort_tables.js"))
-    sections = list(_sections(facts))
+    return document(facts.figures.name, _header(facts), list(_sections(facts)))
+
+
+def document(name: str, header: Iterable[Markup], sections: Sequence[Section]) -> str:
+    """A page of this look, whatever it tells of: a header with links, then the sections."""
+    style, script = (_own_file(file) for file in ("style.css", "sort_tables.js"))
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"{facts.figures.name} · gpuclf"),
+        tag("title", f"{name} · gpuclf"),
         tag("style", Markup(style)),
     )
     links = tag("nav", *(tag("a", title, href=f"#{anchor}") for anchor, title, _ in sections))
     body = tag(
         "body",
-        tag("header", *_header(facts), links),
+        tag("header", *header, links),
         *(tag("section", tag("h2", title), content, id=anchor) for anchor, title, content in sections),
         tag("script", Markup(script)),
     )
@@ -60,7 +67,7 @@ def _header(facts: PageFacts) -> Iterator[Markup]:
     yield tag("h1", name_text(figures.name, None))
     when = facts.finished.strftime("%Y-%m-%d %H:%M")
     took = seconds_text(sum(figures.seconds.values()))
-    lead = f"{facts.learner} · finished {when} · {took} on {_device(facts)}"
+    lead = f"{facts.learner} · finished {when} · {took} on {device_text(figures.device, facts.environment)}"
     yield tag("p", joined(lead, f" · {name_text(facts.folder, 120)}" if facts.folder else None), class_="lead")
     found = []
     if facts.judged:
@@ -80,14 +87,14 @@ def _header(facts: PageFacts) -> Iterator[Markup]:
     yield tag("div", *found, class_="tiles")
 
 
-def _device(facts: PageFacts) -> str:
-    known = facts.environment.get("device") or {}
-    name = known.get("name")
-    return facts.figures.device if not name else f"{facts.figures.device} ({name_text(str(name))})"
+def device_text(device: str, environment: Mapping[str, Any]) -> str:
+    """The device of a run and, where env.json knows it, the card's name."""
+    name = (environment.get("device") or {}).get("name")
+    return device if not name else f"{device} ({name_text(str(name))})"
 
 
-def _sections(facts: PageFacts) -> Iterator[tuple[str, str, Markup]]:
-    """(anchor, title, content) in the order of the page."""
+def _sections(facts: PageFacts) -> Iterator[Section]:
+    """In the order of the page."""
     figures = facts.figures
     metric = str(figures.best["metric"]) if figures.best is not None else "accuracy"
     yield "grid", "Grid", grid_section(figures.cells, figures.best)
