@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import torch
 from pydantic import BaseModel, ConfigDict
@@ -83,6 +83,20 @@ class Predictor(Protocol):
         ...
 
 
+@runtime_checkable
+class Deferred(Protocol):
+    """A predictor that makes its parameters on demand, for the documents asked about: right for held-out figures."""
+
+    def settled(self) -> Predictor:
+        """The same model with all its parameters, of a kind that can be saved; its scores have the same bits."""
+        ...
+
+
+def settled(predictor: Predictor) -> Predictor:
+    """The predictor as it is saved and shown: one that deferred its parameters makes them now."""
+    return predictor.settled() if isinstance(predictor, Deferred) else predictor
+
+
 class Learner(Protocol):
     """A family's training algorithm, built from its options; holds no tensors and no data."""
 
@@ -102,7 +116,8 @@ class Learner(Protocol):
         ...
 
     def result(self, problem: Problem, state: Any) -> Predictor:
-        """The predictor as of now (averaged where averaging is on). Must not share memory with the state."""
+        """The predictor as of now (averaged where averaging is on); it may be deferred (see `settled`). Must not share
+        memory with the state, but for tensors that no later step writes to."""
         ...
 
     def alternatives(self, problem: Problem, state: Any) -> Mapping[str, Predictor]:
@@ -126,6 +141,7 @@ class LearnerOptions(BaseModel):
     type: str
 
     per_replica: ClassVar[frozenset[str]] = frozenset()
+    categories: ClassVar[dict[str, tuple[str, ...]]] = {}  # of these options the names; a replica has the place in them
     train_keys: ClassVar[frozenset[str]] = frozenset()
     simplest: ClassVar[dict[str, int]] = {}  # option → direction of stronger regularisation, breaks ties of a grid
     evaluate_every: ClassVar[int] = 1  # steps between held-out evaluations where the config leaves it open

@@ -56,7 +56,8 @@ def _ordered(cells: Sequence[Cell], seeds: Sequence[int], views: Sequence[int]) 
 
 
 def as_replicas(replicas: Sequence[Replica], per_replica: frozenset[str], device: torch.device) -> Replicas:
-    """The tensors of a batch; options that may differ are read from each replica's cell."""
+    """The tensors of a batch; options that may differ are read from each replica's cell. An option that is a name (a
+    learner's `categories`) becomes its number."""
     options = {
         key: torch.tensor([float(_number(replica.cell, key)) for replica in replicas], dtype=torch.float64)
         for key in sorted(per_replica)
@@ -70,4 +71,7 @@ def as_replicas(replicas: Sequence[Replica], per_replica: frozenset[str], device
 
 def _number(cell: Cell, key: str) -> Any:
     value = option_value(cell.options, key)
-    return float("nan") if value is None else value  # an option left open is not read by the learner
+    if value is None:
+        return float("nan")  # an option left open is not read by the learner
+    names = cell.options.model.categories.get(key)
+    return value if names is None else names.index(value)
