@@ -6,8 +6,8 @@ the whole run (refit, test, PR curves, pictures, histograms, text) is in the run
 
 Tags: `fit/*` figures of the training steps and `held_out/*` metrics, means over the cell's folds and seeds; `runs/*`
 the single folds and seeds; `summary/*` the cell's figures in metrics.json; `refit/*` the chosen cell on all rows;
-`test/*`; `gold/*` a tagger's figures against gold tags. Steps are the learner's (from 1), final figures stand at step 0;
-every tag has each step once, rising.
+`test/*`; `gold/*` a tagger's figures against gold tags. Steps are the learner's (from 1), final figures stand at step
+0; every tag has each step once, rising.
 """
 
 from __future__ import annotations
