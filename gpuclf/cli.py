@@ -237,10 +237,11 @@ def _predict(arguments: argparse.Namespace, stop: Any) -> int:
     from gpuclf.train.evaluation import predict_documents
 
     model = _opened(arguments)
-    if arguments.proba and not model.options.probabilities:
+    if arguments.proba and not model.probabilities:
         raise UserFault(
             f"{model.options.type} gives scores, not probabilities",
-            remedy="leave --proba out; --format jsonl prints the scores",
+            remedy="train it with calibrate: platt (or isotonic, temperature), which learns probabilities from the "
+            "documents of folds or validation; or leave --proba out: --format jsonl prints the scores",
         )
     as_json = arguments.format == "jsonl"
     for part in predict_documents(model, arguments.file, arguments.input_format, sys.stdin.buffer):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from gpuclf.metrics.calibration import Reliability, reliability_curve, top_class_reliability
+from gpuclf.metrics.calibration import (
+    Reliability,
+    expected_calibration_error,
+    reliability_curve,
+    top_class_reliability,
+)
 from gpuclf.metrics.classification import (
     Average,
     ClassificationReport,
@@ -47,6 +52,7 @@ __all__ = [
     "brier_score",
     "classification_report",
     "confusion",
+    "expected_calibration_error",
     "log_loss",
     "log_probabilities",
     "macro_f1",

@@ -20,6 +20,11 @@ class Reliability:
     confidence: Tensor
     accuracy: Tensor
 
+    def to_json(self) -> dict[str, list[float | None]]:
+        """The curve as plain values; None for the figures of an empty bin."""
+        columns = {name: getattr(self, name).tolist() for name in ("edges", "documents", "confidence", "accuracy")}
+        return {name: [None if value != value else value for value in column] for name, column in columns.items()}
+
     @property
     def expected_calibration_error(self) -> float:
         """Mean distance between accuracy and confidence, bins weighted by their documents; NaN without documents."""
@@ -42,3 +47,8 @@ def top_class_reliability(prob: Tensor, gold: Tensor, bins: int = 15) -> Reliabi
     """Of the predicted class of each document: prob (n, K), gold (n,); ties go to the lowest class number."""
     confidence = prob.max(dim=-1).values
     return reliability_curve(confidence, prob.argmax(dim=-1) == gold, bins)
+
+
+def expected_calibration_error(prob: Tensor, gold: Tensor, bins: int = 15) -> float:
+    """Of the predicted classes of prob (n, K), gold (n,); NaN without documents."""
+    return top_class_reliability(prob, gold, bins).expected_calibration_error

@@ -43,7 +43,7 @@ def final_figures(options: ExperimentOptions, config_text: str, result: Experime
     shown = result.test if result.test is not None else result.out_of_fold
     model = result.models[0].model
     scores = None if shown is None else shown.scores
-    if scores is not None and model.options.probabilities:
+    if scores is not None and model.probabilities:
         scores = log_probabilities(scores)
     return FinalFigures(
         name=options.name,
@@ -53,7 +53,7 @@ def final_figures(options: ExperimentOptions, config_text: str, result: Experime
         gold=None if shown is None else shown.gold,
         predicted=None if shown is None else shown.predicted,
         scores=scores,
-        probabilities=model.options.probabilities,
+        probabilities=model.probabilities,
         rows_are="test" if result.test is not None else "out_of_fold",
         test=result.metrics.get("test", {}),
         feature_names=model.encoder.names,

@@ -29,7 +29,7 @@ def evaluate_file(model: Model, file: Path) -> dict[str, Any] | None:
     parts = gathered(predict_labelled(model, encoded, share_of(encoded.rows.num_docs)))
     if parts is None:
         return None
-    return figures(joined(parts), model.options.probabilities, len(model.classes))
+    return figures(joined(parts), model.probabilities, len(model.classes))
 
 
 def predict_documents(

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from gpuclf.data.atomic_write import remove_leftovers
 from gpuclf.faults import UserFault
+from gpuclf.train.calibration import Calibration, calibrate, calibrated
 from gpuclf.train.checkpoint import Checkpoint, load_latest
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.corpus_source import CorpusSource
@@ -106,8 +107,21 @@ def _run(context: RunContext) -> ExperimentResult | None:
     cell = cells[0] if grid is None else cells[grid.best.index]
     corpus = source.corpus(cell.options)
     models = _final(context, corpus, cell, seeds, grid)
+    calibration = _calibration(context, corpus, cell, grid)
+    if calibration is not None:
+        models = calibrated(models, calibration.calibrator)
     save_model(context.folder, models[0].model)
-    return _finished(context, corpus, cells, cell, grid, models)
+    return _finished(context, corpus, cells, cell, grid, models, calibration)
+
+
+def _calibration(context: RunContext, corpus: Corpus, cell: Cell, grid: GridResult | None) -> Calibration | None:
+    method, split = context.options.calibrate, held_out_split(context.options, corpus)
+    if method is None or grid is None or split is None:
+        return None
+    with context.watch.timed("evaluate"):
+        docs = torch.sort(grid.harvest.docs).values
+        held_out = _held_out_predictions(corpus, grid)
+        return calibrate(method, corpus, split, docs, held_out, cell.options.model.probabilities)
 
 
 def _checked(options: ExperimentOptions, corpus: Corpus) -> Corpus:
@@ -150,6 +164,7 @@ def _finished(
     cell: Cell,
     grid: GridResult | None,
     models: list[SeedModel],
+    calibration: Calibration | None,
 ) -> ExperimentResult:
     options, metric = context.options, context.options.select.metric
     records = _without_grid(cells, models) if grid is None else grid.cells
@@ -161,25 +176,27 @@ def _finished(
         "classes": list(corpus.classes),
     }
     test = None
-    probabilities = cell.options.model.probabilities
     with context.watch.timed("evaluate"):
         if options.test is not None:
             encoded = read_labelled(
                 models[0].model, options.data, options.test.file, "test", context.observer, context.watch
             )
             test = predict_labelled(models[0].model, encoded)
-            metrics |= _test_figures(models, test, encoded, probabilities, len(corpus.classes))
+            metrics |= _test_figures(models, test, encoded, len(corpus.classes))
             _note_unknown(context, options.test.file, test, len(corpus.classes))
         held_out = None
         if grid is not None:
-            held_out = _held_out_predictions(corpus, grid)
+            held_out = _held_out_predictions(corpus, grid) if calibration is None else calibration.held_out
             split = held_out_split(options, corpus)
             if split is not None and split.folded:
                 metrics["folds"] = fold_record(split, corpus)
             if options.folds is not None and options.folds.inner is not None:
                 settings, simplest = [other.settings for other in cells], cells[0].options.model.simplest
                 metrics["nested"] = nested_record(settings, grid.state.records, options.select, simplest)
-            metrics["out_of_fold"] = figures(held_out, probabilities, len(corpus.classes))
+            metrics["out_of_fold"] = figures(held_out, models[0].model.probabilities, len(corpus.classes))
+    if calibration is not None:
+        metrics["calibration"] = calibration.record
+        _note_uncalibrated(context, calibration)
     metrics["seconds"] = {name: round(value, 6) for name, value in context.watch.seconds.items()}
     metrics["device"] = str(context.device)
     return ExperimentResult(metrics, models, corpus, test, held_out)
@@ -191,16 +208,14 @@ def _without_grid(cells: Sequence[Cell], models: Sequence[SeedModel]) -> list[Ce
     return cell_records([cells[0].settings], runs)
 
 
-def _test_figures(
-    models: Sequence[SeedModel], test: Predictions, encoded: Any, probabilities: bool, num_known: int
-) -> dict[str, Any]:
-    found: dict[str, Any] = {"test": figures(test, probabilities, num_known)}
+def _test_figures(models: Sequence[SeedModel], test: Predictions, encoded: Any, num_known: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"test": figures(test, models[0].model.probabilities, num_known)}
     for name, other in models[0].alternatives.items():
-        found[f"test_{name}"] = figures(predict_labelled(other, encoded), probabilities, num_known)
+        found[f"test_{name}"] = figures(predict_labelled(other, encoded), other.probabilities, num_known)
     if len(models) > 1:
         runs = [{"seed": models[0].seed, **_headline(found["test"])}]
         for seed_model in models[1:]:
-            values = figures(predict_labelled(seed_model.model, encoded), probabilities, num_known)
+            values = figures(predict_labelled(seed_model.model, encoded), seed_model.model.probabilities, num_known)
             runs.append({"seed": seed_model.seed, **_headline(values)})
         names = [name for name in runs[0] if name != "seed"]
         found["test_seeds"] = {
@@ -220,6 +235,14 @@ def _note_unknown(context: RunContext, file: Path, test: Predictions, num_known:
         count = int((test.gold == index).sum())
         context.observer.note(
             f"{file}: class {test.classes[index]} is not in the training file; its {count} document(s) count as errors"
+        )
+
+
+def _note_uncalibrated(context: RunContext, calibration: Calibration) -> None:
+    absent = calibration.record["classes_without_documents"]
+    if absent:
+        context.observer.note(
+            f"no held-out document is of {', '.join(absent)}: calibration knows these classes only as being rare"
         )
 
 

@@ -14,6 +14,7 @@ from gpuclf.data.open import open_reader
 from gpuclf.data.options import DataOptions
 from gpuclf.faults import UserFault
 from gpuclf.features.encoder import Encoded
+from gpuclf.metrics.calibration import top_class_reliability
 from gpuclf.metrics.classification import classification_report
 from gpuclf.metrics.confusion import confusion
 from gpuclf.metrics.ranking import (
@@ -112,4 +113,7 @@ def figures(predictions: Predictions, probabilities: bool, num_known: int) -> di
         loss = log_loss(scores, predictions.gold)
         values |= {"log_loss": loss.mean, "log_loss_infinite_documents": loss.infinite}
         values["brier"] = brier_score(scores.exp(), predictions.gold)
+        reliability = top_class_reliability(scores.exp(), predictions.gold)
+        values["expected_calibration_error"] = reliability.expected_calibration_error
+        values["reliability"] = reliability.to_json()
     return values

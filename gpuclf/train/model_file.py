@@ -25,12 +25,15 @@ from gpuclf.features.rows import sparse_to
 from gpuclf.features.views import apply_scales
 from gpuclf.models.learner import LearnerOptions, Predictor
 from gpuclf.models.registry import LEARNERS
+from gpuclf.models.replica_axis import flatten
+from gpuclf.optim.calibration import CALIBRATORS, Calibrator
 from gpuclf.train.predictor_pack import pack_predictor, unpack_predictor
 
 FORMAT = 1
 TENSORS = "model.safetensors"
 ABOUT = "model.json"
 _NOT_KEPT = {"train", "labels", "limit"}
+_CALIBRATOR = "calibrator."  # begins the names of its numbers
 _FEATURES: TypeAdapter[Any] = TypeAdapter(FeatureOptions)
 
 
@@ -50,10 +53,17 @@ class Model:
     data: DataOptions  # how further files are read; where the training file lay is not kept
     index_base: int | None
     device: torch.device
+    calibrator: Calibrator | None = None
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether softmax of the scores is P(class | document): by the learner, or by calibration."""
+        return self.options.probabilities or self.calibrator is not None
 
     def scores(self, encoded: Encoded, share: slice | None = None) -> tuple[Tensor, Tensor]:
         """Scores (R, docs, K) float32 of encoded documents (of a share of them), and flagged (docs,) bool: every class
-        was impossible, so the scores are the prior's. On the CPU. Features unknown to the model are not used."""
+        was impossible, so the scores are the prior's. On the CPU. Features unknown to the model are not used.
+        With a calibrator, R is 1 and scores are log P(class | document); the class may be another than without."""
         rows = sparse_to(encoded.rows, self.device)
         col_scale = self.col_scale.to(self.device)
         row_scale = apply_scales(rows, col_scale, self.features)
@@ -61,7 +71,10 @@ class Model:
         docs = docs if share is None else docs[share]
         scores = self.predictor.scores(rows, docs, col_scale, row_scale)
         flagged = self.predictor.flagged(rows, docs, col_scale, row_scale)
-        return scores.cpu(), flagged.any(dim=0).cpu()
+        scores = scores.cpu()
+        if self.calibrator is not None:
+            scores = self.calibrator.log_probabilities(scores[0]).to(scores.dtype)[None]
+        return scores, flagged.any(dim=0).cpu()
 
 
 def save_model(folder: Path, model: Model) -> None:
@@ -79,6 +92,10 @@ def save_model(folder: Path, model: Model) -> None:
         "data": model.data.model_dump(mode="json", exclude=_NOT_KEPT),
         "index_base": model.index_base,
     }
+    if model.calibrator is not None:
+        tensors, values = flatten(model.calibrator)
+        numbers |= {f"{_CALIBRATOR}{name}": tensor for name, tensor in tensors.items()}
+        about["calibrator"] = {"kind": _kind_of(model.calibrator), "values": values}
     atomic_write(folder / TENSORS, save(numbers))
     atomic_write(folder / ABOUT, json.dumps(about, ensure_ascii=False, indent=None, separators=(",", ":")) + "\n")
 
@@ -102,9 +119,22 @@ def load_model(folder: Path, device: torch.device) -> Model:
             data=DataOptions.model_validate(about["data"] | {"train": str(folder)}),
             index_base=about["index_base"],
             device=device,
+            calibrator=_calibrator(about.get("calibrator"), numbers),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise UserFault(f"is not a complete model file ({error})", file=folder / ABOUT) from error
+
+
+def _kind_of(calibrator: Calibrator) -> str:
+    return next(name for name, known in CALIBRATORS.items() if type(calibrator) is known)
+
+
+def _calibrator(about: dict[str, Any] | None, numbers: dict[str, Tensor]) -> Calibrator | None:
+    """The calibrator of a model file; None for a model without one."""
+    if about is None:
+        return None
+    fields = {name.removeprefix(_CALIBRATOR): t for name, t in numbers.items() if name.startswith(_CALIBRATOR)}
+    return CALIBRATORS[about["kind"]](**fields, **about["values"])
 
 
 def _read_about(path: Path) -> dict[str, Any]:

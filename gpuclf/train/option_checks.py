@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from gpuclf.data.open import ENDINGS
-from gpuclf.data.options import DataOptions
+from gpuclf.data.options import COLUMNS_OF_WORDS, SENTENCE_FORMATS, DataOptions
 from gpuclf.faults import UserFault
 from gpuclf.models.registry import learner_options
 from gpuclf.models.train_options import TrainOptions
@@ -24,7 +24,7 @@ FORMATS_OF_KEY = {
     "text": _TABLES,
     "id": _TABLES | {"vw"},
     "group": _TABLES,
-    "columns": frozenset({"tsv", "csv"}),
+    "columns": frozenset({"tsv", "csv", "conll"}),
     "header": frozenset({"tsv", "csv"}),
     "quoting": frozenset({"csv"}),
     "row_like_lines": frozenset({"csv"}),
@@ -33,6 +33,9 @@ FORMATS_OF_KEY = {
     "index_base": frozenset({"svmlight"}),
     "named_labels": frozenset({"vw"}),
     "escaped": frozenset({"vw"}),
+    "tokens": frozenset(COLUMNS_OF_WORDS),
+    "gold": frozenset(COLUMNS_OF_WORDS),
+    "tokenize": frozenset({"sentences"}),
 }
 NUMBERED_FORMATS = ("svmlight", "vw")  # files that hold features, not texts
 
@@ -82,6 +85,12 @@ def _held_out_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             f"{number_of_cells(options)} cells are compared, but there is nothing to choose the best by",
             key="grid",
             remedy="add folds: {k: 10} or validation: {fraction: 0.1}; a grid of seeds alone needs neither",
+        )
+    if options.calibrate is not None and options.folds is None and options.validation is None:
+        yield UserFault(
+            f"{options.calibrate} learns from documents that the model was not trained on, and none are held out",
+            key="calibrate",
+            remedy="add folds: {k: 10} or validation: {fraction: 0.1}, or remove calibrate",
         )
     if options.folds is not None and options.folds.grouped and options.data.group is None:
         yield UserFault(
@@ -157,18 +166,20 @@ def _stopping_faults(options: ExperimentOptions) -> Iterator[UserFault]:
 
 def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
     holds = _contents(data)
-    wanted = {"features": "as_given", "table": "table"}.get(holds, "bag_of_words")
-    if features == wanted:
+    wanted = {"features": "as_given", "table": "table", "sentences": "word_types"}.get(holds, "bag_of_words")
+    if features == wanted or (features == "word_types" and holds == "texts"):
         return
     reasons = {
         "features": f"files of format {_format(data)} hold features, not texts",
         "table": "data.categorical and data.numeric name columns of a table",
         "texts": "the data are texts",
+        "sentences": f"files of format {_format(data)} hold sentences of tokens",
     }
     needs = {
         "bag_of_words": "texts (data.text)",
         "as_given": f"a format that holds features ({', '.join(NUMBERED_FORMATS)})",
         "table": "columns (data.categorical, data.numeric)",
+        "word_types": f"sentences (format {', '.join(SENTENCE_FORMATS)}) or texts",
     }
     yield UserFault(
         f"{features} needs {needs[features]}; {reasons[holds]}",
@@ -196,6 +207,8 @@ def _idle_data_keys(options: ExperimentOptions) -> Iterator[UserFault]:
 def _contents(data: DataOptions) -> str:
     if _format(data) in NUMBERED_FORMATS:
         return "features"
+    if _format(data) in SENTENCE_FORMATS:
+        return "sentences"
     return "table" if data.is_table else "texts"
 
 

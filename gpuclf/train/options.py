@@ -17,6 +17,7 @@ from gpuclf.features.options import BagOfWordsOptions, FeatureOptions
 from gpuclf.models.learner import LearnerOptions
 from gpuclf.models.registry import LEARNERS, ModelOptions
 from gpuclf.models.train_options import TrainOptions
+from gpuclf.optim.calibration import CalibrationMethod
 
 Metric = Literal["accuracy", "macro_f1", "micro_f1", "weighted_f1"]  # of held-out documents
 TaggingMetric = Literal["log_joint", "many_to_one", "one_to_one", "v_measure"]  # of a tagger's chains
@@ -168,6 +169,7 @@ class ExperimentOptions(Section):
     validation: ValidationOptions | None = None
     folds: FoldsOptions | None = None
     select: SelectOptions = Field(default_factory=SelectOptions)
+    calibrate: CalibrationMethod | None = None  # probabilities from scores, learnt on the held-out documents
     grid: Annotated[dict[str, list[Any]], BeforeValidator(_no_grid)] = Field(default_factory=dict)
     test: TestOptions | None = None
     device: Annotated[str, AfterValidator(_device_name)] = "auto"

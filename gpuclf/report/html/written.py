@@ -47,7 +47,7 @@ def write_report(
         gold_classes=() if shown is None else shown.classes,
         confusion=None if shown is None else confusion(shown.gold, shown.predicted, len(shown.classes)),
         mistakes=() if shown is None else _mistakes(options, result, shown, figures),
-        probabilities=model.options.probabilities,
+        probabilities=model.probabilities,
     )
     atomic_write(folder.report, page(facts))
 
