@@ -28,7 +28,7 @@ from benchmarks.linear_tasks import data_file
 from benchmarks.measure import markdown_table, surroundings, timed
 from gpuclf.report.finished_run import finish, working_on
 from gpuclf.report.run_folder import RunFolder
-from gpuclf.train.experiment import run_experiment
+from gpuclf.train.run import run_experiment
 from gpuclf.train.options import ExperimentOptions
 from gpuclf.train.signals import StopRequest
 

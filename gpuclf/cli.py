@@ -92,19 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     resume = _command(commands, "resume", _resume, "continue an interrupted run to the same bits")
     resume.add_argument("folder", type=Path, metavar="RUN", help="a run folder")
 
-    evaluate = _command(commands, "eval", _eval, "figures of a run's model on a labelled file")
-    evaluate.add_argument("folder", type=Path, metavar="RUN")
-    evaluate.add_argument("file", type=Path, metavar="FILE", help="a labelled file in the run's data format")
-    evaluate.add_argument("--json", action="store_true", help="print the figures as JSON")
-    evaluate.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
-
-    predict = _command(commands, "predict", _predict, "classify documents, one output line a document")
-    predict.add_argument("folder", type=Path, metavar="RUN")
-    predict.add_argument("file", type=Path, metavar="FILE", nargs="?", help="default: standard input, one a line")
-    predict.add_argument("--proba", action="store_true", help="the probability of every class")
-    predict.add_argument("--format", choices=("tsv", "jsonl"), default="tsv", help="of the output (default tsv)")
-    predict.add_argument("--input-format", metavar="FORMAT", help="default: the run's data format; stdin: lines")
-    predict.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+    _add_uses_of_a_model(commands)
 
     compare = _command(commands, "compare", _compare, "which of several runs is better, and whether the data can tell")
     compare.add_argument(
@@ -128,6 +116,34 @@ def _parser() -> argparse.ArgumentParser:
     )
     compare.add_argument("--json", action="store_true", help="all figures as JSON")
 
+    check = _command(commands, "check", _check, "validate config and data, report sizes, train nothing")
+    check.add_argument("config", type=Path)
+    check.add_argument("overrides", **overrides)  # type: ignore[arg-type]
+
+    init = _command(commands, "init", _init, "a starter config and data to edit")
+    init.add_argument("folder", type=Path, metavar="DIR", help="a new or empty folder")
+    return parser
+
+
+def _add_uses_of_a_model(commands: Any) -> None:
+    """The commands that read a finished run's model."""
+    evaluate = _command(commands, "eval", _eval, "figures of a run's model on a labelled file")
+    evaluate.add_argument("folder", type=Path, metavar="RUN")
+    evaluate.add_argument("file", type=Path, metavar="FILE", help="a labelled file in the run's data format")
+    evaluate.add_argument("--json", action="store_true", help="print the figures as JSON")
+    evaluate.add_argument(
+        "--diagnose", action="store_true", help="how much of the error is features, model form, parameter estimates"
+    )
+    evaluate.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+
+    predict = _command(commands, "predict", _predict, "classify documents, one output line a document")
+    predict.add_argument("folder", type=Path, metavar="RUN")
+    predict.add_argument("file", type=Path, metavar="FILE", nargs="?", help="default: standard input, one a line")
+    predict.add_argument("--proba", action="store_true", help="the probability of every class")
+    predict.add_argument("--format", choices=("tsv", "jsonl"), default="tsv", help="of the output (default tsv)")
+    predict.add_argument("--input-format", metavar="FORMAT", help="default: the run's data format; stdin: lines")
+    predict.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+
     show = _command(commands, "show", _show, "a run's model for a person: top features, confusions, sizes")
     show.add_argument("folder", type=Path, metavar="RUN")
     show.add_argument("--features", type=int, default=8, metavar="N", help="features a class (default 8)")
@@ -136,14 +152,6 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("folder", type=Path, metavar="RUN")
     export.add_argument("--to", choices=("text", "sklearn", "onnx"), required=True, help="weights, arrays, or graphs")
     export.add_argument("--out", type=Path, metavar="DIR", help="where the files go (default: RUN/export)")
-
-    check = _command(commands, "check", _check, "validate config and data, report sizes, train nothing")
-    check.add_argument("config", type=Path)
-    check.add_argument("overrides", **overrides)  # type: ignore[arg-type]
-
-    init = _command(commands, "init", _init, "a starter config and data to edit")
-    init.add_argument("folder", type=Path, metavar="DIR", help="a new or empty folder")
-    return parser
 
 
 def _command(commands: Any, name: str, run: Any, about: str) -> argparse.ArgumentParser:
@@ -189,7 +197,7 @@ def _run(loaded: Any, folder: Any, stop: Any, resumes: bool) -> int:
     from gpuclf.faults import UserFault
     from gpuclf.report.finished_run import finish, working_on
     from gpuclf.train.distribution import rank
-    from gpuclf.train.experiment import run_experiment
+    from gpuclf.train.run import run_experiment
 
     try:
         with working_on(folder, loaded.options) as observer:
@@ -213,7 +221,6 @@ def _opened(arguments: argparse.Namespace) -> Any:
 
 
 def _eval(arguments: argparse.Namespace, stop: Any) -> int:
-    del stop
     from gpuclf.report.console import print_test
     from gpuclf.report.finished_run import shown_figures
     from gpuclf.report.strict_json import dump
@@ -223,11 +230,27 @@ def _eval(arguments: argparse.Namespace, stop: Any) -> int:
     figures = evaluate_file(model, arguments.file)
     if figures is None:
         return 0  # another process prints
+    diagnosis = _diagnosis(arguments, model, stop) if arguments.diagnose else None
+    if diagnosis is not None:
+        figures["diagnosis"] = diagnosis.to_json()
     if arguments.json:
         sys.stdout.write(dump(figures, indent=1).decode() + "\n")
     else:
         print_test(shown_figures(figures), rows_are=str(arguments.file))
+        if diagnosis is not None:
+            from gpuclf.report.diagnosis_table import print_diagnosis
+
+            print_diagnosis(diagnosis, model.options.type, arguments.file)
     return 0
+
+
+def _diagnosis(arguments: argparse.Namespace, model: Any, stop: Any) -> Any:
+    from gpuclf.config import load
+    from gpuclf.report.diagnosis_table import diagnose_run
+    from gpuclf.report.run_folder import RunFolder
+
+    folder = RunFolder.open(arguments.folder)
+    return diagnose_run(folder, load(folder.config).options, model, arguments.file, stop.raise_if_requested)
 
 
 def _predict(arguments: argparse.Namespace, stop: Any) -> int:

@@ -19,6 +19,7 @@ from gpuclf.train.experiment import ExperimentResult
 from gpuclf.train.labelled_file import Predictions
 from gpuclf.train.model_file import Model
 from gpuclf.train.options import ExperimentOptions
+from gpuclf.train.run import Result
 
 OUT_OF_FOLD = "out_of_fold.tsv"
 HEADLINE = ("accuracy", "macro_f1")  # what the grid's table shows; metrics.json has the rest
@@ -46,7 +47,7 @@ def finish(
     folder: RunFolder,
     options: ExperimentOptions,
     config_text: str,
-    result: ExperimentResult,
+    result: Result,
     observer: RunObserver | WorkerObserver,
 ) -> None:
     """Writes what a finished run leaves, prints its tables, and writes metrics.json, the mark of the end.
@@ -54,6 +55,11 @@ def finish(
     The page for a person comes after it: it tells what is there already, and nothing about it can hold the figures up.
     """
     assert isinstance(observer, RunObserver)
+    if not isinstance(result, ExperimentResult):
+        from gpuclf.report.tagging.finish import finish_tagging
+
+        finish_tagging(folder, options, config_text, result, observer)
+        return
     for path, predictions in ((folder.predictions, result.test), (folder.path / OUT_OF_FOLD, result.out_of_fold)):
         if predictions is not None:
             _write(path, predictions, result.models[0].model)

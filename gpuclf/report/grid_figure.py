@@ -44,7 +44,7 @@ def _panels(layout: GridLayout) -> Figure:
     for axes in grid.flat[len(layout.panels) :]:
         axes.set_visible(False)
     figure.supxlabel(f"{layout.axis}{' (log)' if layout.log else ''}", fontsize=10)
-    figure.supylabel(f"held-out {layout.metric}", fontsize=10)
+    figure.supylabel(layout.measured, fontsize=10)
     return figure
 
 
@@ -81,6 +81,6 @@ def _rows(layout: GridLayout) -> Figure:
             axes.plot([point.mean or 0.0], [place], "o", markersize=12, fillstyle="none", color="black")
     axes.set_yticks(range(len(shown)), [visible(point.label, 60) for point in shown], fontsize=8)
     axes.invert_yaxis()
-    axes.set_xlabel(f"held-out {layout.metric}")
+    axes.set_xlabel(layout.measured)
     axes.grid(alpha=0.3, axis="x")
     return figure

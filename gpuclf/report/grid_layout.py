@@ -17,6 +17,8 @@ from gpuclf.report.summary import cell_failure, cell_label, option_text, short_n
 
 _PANELS = 24
 _TICKS = 14
+_JOINT = "log_joint"
+_OF_TAGS = frozenset({"many_to_one", "one_to_one", "v_measure"})
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,18 @@ class GridLayout:
     @property
     def points(self) -> list[GridPoint]:
         return [point for panel in self.panels for point in panel.points]
+
+    @property
+    def measured(self) -> str:
+        """The metric, and what it was measured on."""
+        if self.metric == _JOINT:
+            return "log joint"
+        return f"{self.metric} against gold tags" if self.metric in _OF_TAGS else f"held-out {self.metric}"
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Between what the metric lies, None for one without bounds."""
+        return None if self.metric == _JOINT else (0.0, 1.0)
 
 
 def grid_layout(cells: Sequence[Mapping[str, Any]], best: Mapping[str, Any] | None, metric: str) -> GridLayout | None:

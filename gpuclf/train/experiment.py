@@ -1,4 +1,4 @@
-"""A whole experiment: read, choose among the cells, train the final model, test it. Writes model and checkpoints."""
+"""A whole experiment with classes: read, choose among the cells, train the final model, test it, save it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gpuclf.data.atomic_write import remove_leftovers
 from gpuclf.faults import UserFault
 from gpuclf.train.calibration import Calibration, calibrate, calibrated
-from gpuclf.train.checkpoint import Checkpoint, load_latest
+from gpuclf.train.checkpoint import Checkpoint
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.corpus_source import CorpusSource
-from gpuclf.train.devices import choose_device, prepare_process
-from gpuclf.train.distribution import everyones, rank, world
+from gpuclf.train.distribution import rank
 from gpuclf.train.final_stage import FINAL, SeedModel, kept_models, train_final
 from gpuclf.train.grid import Cell, expand, seeds_of
 from gpuclf.train.grid_stage import GridResult, out_of_fold, run_grid
@@ -26,12 +24,9 @@ from gpuclf.train.input_files import require_inputs
 from gpuclf.train.labelled_file import Predictions, check_labelled, figures, predict_labelled, read_labelled
 from gpuclf.train.model_file import save_model
 from gpuclf.train.nested import nested_record
-from gpuclf.train.observer import Observer
 from gpuclf.train.options import ExperimentOptions
-from gpuclf.train.run_context import RunContext, checkpoint_folder
+from gpuclf.train.run_context import RunContext
 from gpuclf.train.selection import CellRecord, RunRecord, cell_records
-from gpuclf.train.signals import Interrupted, StopRequest
-from gpuclf.train.stopwatch import Stopwatch
 from gpuclf.train.views import fold_record, held_out_split
 
 
@@ -46,54 +41,9 @@ class ExperimentResult:
     out_of_fold: Predictions | None
 
 
-def run_experiment(
-    options: ExperimentOptions, folder: Path, observer: Observer, stop: StopRequest, resumes: bool = False
-) -> ExperimentResult | None:
-    """Runs an experiment in `folder` (there must be one), from its newest whole checkpoint if `resumes`.
-
-    Under torchrun the processes share the grid; the first does the rest, the others get None.
-    Raises UserFault for faults of config or data, Interrupted after a signal.
-    """
-    prepare_process(options.train.threads)
-    device = choose_device(options.device)
-    saved = _newest_checkpoint(folder, observer) if resumes else None
-    watch = Stopwatch(saved.values["seconds"] if saved is not None else None)
-    context = RunContext(options, device, folder, observer, stop, watch, saved)
-    try:
-        return _run(context)
-    except Interrupted:
-        context.save_rest()
-        raise
-
-
-def _newest_checkpoint(folder: Path, observer: Observer) -> Checkpoint | None:
-    """What this process goes on from; the log is cut back to it. The first process tells what was found by all."""
-    notes: list[str] = []
-    remove_leftovers(checkpoint_folder(folder))
-    if rank() == 0:
-        remove_leftovers(folder)
-    saved = load_latest(
-        checkpoint_folder(folder), notes.append, lambda checkpoint: observer.holds(checkpoint.values["log"])
-    )
-    found = everyones((notes, saved is not None, None if saved is None else saved.values["processes"]))
-    for message in [message for messages, *_ in found for message in messages]:
-        observer.note(message)
-    for _, _, processes in found:
-        if processes not in (None, world()):
-            raise UserFault(
-                f"the run was begun by {processes} process(es), and now there are {world()}",
-                file=folder,
-                remedy=f"resume it with {processes}",
-            )
-    for number, (_, there, _) in enumerate(found):
-        if not there:
-            whose = f" by process {number}" if world() > 1 else ""
-            observer.note(f"there is no whole checkpoint{whose} to go on from; it starts from the beginning")
-    observer.resumed(0 if saved is None else saved.values["log"])
-    return saved
-
-
-def _run(context: RunContext) -> ExperimentResult | None:
+def run_classification(context: RunContext) -> ExperimentResult | None:
+    """Runs the experiment of `context`. Under torchrun the processes share the grid; the first does the rest, and the
+    others get None."""
     options = context.options
     require_inputs(options)
     cells, seeds = expand(options), seeds_of(options)

@@ -1,22 +1,15 @@
-"""A trained model on disk: model.safetensors (numbers) and model.json (classes, vocabulary, options). Never pickle.
-
-Both are the same bytes for the same model: no times, no devices, no paths.
-"""
+"""A trained classifier on disk: numbers, classes, vocabulary, options in the two files of gpuclf.train.model_store."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from pydantic import TypeAdapter
-from safetensors import SafetensorError
-from safetensors.torch import load, save
 from torch import Tensor
 
-from gpuclf.data.atomic_write import atomic_write
 from gpuclf.data.options import DataOptions
 from gpuclf.faults import UserFault
 from gpuclf.features.encoder import Encoded, Encoder
@@ -24,15 +17,11 @@ from gpuclf.features.options import FeatureOptions
 from gpuclf.features.rows import sparse_to
 from gpuclf.features.views import apply_scales
 from gpuclf.models.learner import LearnerOptions, Predictor
-from gpuclf.models.registry import LEARNERS
 from gpuclf.models.replica_axis import flatten
 from gpuclf.optim.calibration import CALIBRATORS, Calibrator
+from gpuclf.train.model_store import data_of, incomplete, learner_of, read_files, write_files
 from gpuclf.train.predictor_pack import pack_predictor, unpack_predictor
 
-FORMAT = 1
-TENSORS = "model.safetensors"
-ABOUT = "model.json"
-_NOT_KEPT = {"train", "labels", "limit"}
 _CALIBRATOR = "calibrator."  # begins the names of its numbers
 _FEATURES: TypeAdapter[Any] = TypeAdapter(FeatureOptions)
 
@@ -82,29 +71,27 @@ def save_model(folder: Path, model: Model) -> None:
     tensors, predictor = pack_predictor(model.predictor)
     numbers = {f"predictor.{name}": tensor for name, tensor in tensors.items()}
     numbers["col_scale"] = model.col_scale.cpu().contiguous()
-    about = {
-        "format": FORMAT,
+    about: dict[str, Any] = {
         "classes": list(model.classes),
-        "model": {"type": model.options.type} | model.options.model_dump(mode="json", exclude_defaults=True),
         "predictor": predictor,
         "features": model.features.model_dump(mode="json"),
         "encoder": model.encoder.to_json(),
-        "data": model.data.model_dump(mode="json", exclude=_NOT_KEPT),
         "index_base": model.index_base,
     }
     if model.calibrator is not None:
         tensors, values = flatten(model.calibrator)
         numbers |= {f"{_CALIBRATOR}{name}": tensor for name, tensor in tensors.items()}
         about["calibrator"] = {"kind": _kind_of(model.calibrator), "values": values}
-    atomic_write(folder / TENSORS, save(numbers))
-    atomic_write(folder / ABOUT, json.dumps(about, ensure_ascii=False, indent=None, separators=(",", ":")) + "\n")
+    write_files(folder, about, numbers, model.options, model.data)
 
 
 def load_model(folder: Path, device: torch.device) -> Model:
     """The model of a run folder, on `device`, wherever it was trained. Raises UserFault for anything else."""
-    about, numbers = _read_about(folder / ABOUT), _read_numbers(folder / TENSORS)
+    about, numbers = read_files(folder)
     try:
-        options = LEARNERS[about["model"]["type"]].model_validate(about["model"], strict=False)
+        options = learner_of(about)
+        if options.task != "classify":
+            raise UserFault(f"holds a {options.type}, which gives documents no classes", file=folder)
         fields = {
             name.removeprefix("predictor."): tensor for name, tensor in numbers.items() if name.startswith("predictor.")
         }
@@ -116,13 +103,13 @@ def load_model(folder: Path, device: torch.device) -> Model:
             col_scale=numbers["col_scale"].to(device),
             predictor=unpack_predictor(fields, about["predictor"], device),
             options=options,
-            data=DataOptions.model_validate(about["data"] | {"train": str(folder)}),
+            data=data_of(about, folder),
             index_base=about["index_base"],
             device=device,
             calibrator=_calibrator(about.get("calibrator"), numbers),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise UserFault(f"is not a complete model file ({error})", file=folder / ABOUT) from error
+        raise incomplete(folder, error) from error
 
 
 def _kind_of(calibrator: Calibrator) -> str:
@@ -135,30 +122,3 @@ def _calibrator(about: dict[str, Any] | None, numbers: dict[str, Tensor]) -> Cal
         return None
     fields = {name.removeprefix(_CALIBRATOR): t for name, t in numbers.items() if name.startswith(_CALIBRATOR)}
     return CALIBRATORS[about["kind"]](**fields, **about["values"])
-
-
-def _read_about(path: Path) -> dict[str, Any]:
-    if path.parent.is_file():
-        raise UserFault(_REFUSED, file=path.parent, remedy="give the folder of a finished run")
-    if not path.is_file():
-        raise UserFault("there is no trained model here", file=path.parent, remedy="give the folder of a finished run")
-    try:
-        about = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise UserFault(_REFUSED, file=path) from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        found = about.get("format") if isinstance(about, dict) else None
-        raise UserFault(f"has model format {found}, this gpuclf reads format {FORMAT}", file=path)
-    return about
-
-
-def _read_numbers(path: Path) -> dict[str, Tensor]:
-    if not path.is_file():
-        raise UserFault("is missing", file=path, remedy="the run folder is not complete; train or resume it")
-    try:
-        return load(path.read_bytes())
-    except SafetensorError as error:
-        raise UserFault(_REFUSED, file=path) from error
-
-
-_REFUSED = "is not a gpuclf model; pickled objects (.pkl, .pt, .bin) are never loaded, since opening one runs its code"

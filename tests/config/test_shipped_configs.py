@@ -8,7 +8,7 @@ import pytest
 
 from gpuclf.config import LoadedConfig, load
 from gpuclf.models.registry import LEARNERS
-from gpuclf.train.experiment import run_experiment
+from gpuclf.train.run import run_experiment
 from gpuclf.train.observer import SilentObserver
 from gpuclf.train.signals import StopRequest
 

@@ -42,12 +42,13 @@ def _nothing(cells: Sequence[Mapping[str, Any]]) -> str:
 def _caption(layout: GridLayout, cells: Sequence[Mapping[str, Any]]) -> str:
     runs = max(len(cell.get("runs", ())) for cell in cells)
     bars = f"; mean of {runs} runs (folds × seeds), bars are ± one standard deviation" if runs > 1 else ""
-    return f"Held-out {layout.metric}{bars}. The ring marks the chosen cell."
+    measured = layout.measured[0].upper() + layout.measured[1:]
+    return f"{measured}{bars}. The ring marks the chosen cell."
 
 
 def _panels(layout: GridLayout) -> Markup:
     """One chart a panel, all with the same axes."""
-    low, high = padded(_ends(layout.points), least=0.004, bounds=(0.0, 1.0))
+    low, high = padded(_ends(layout.points), least=0.004, bounds=layout.bounds)
     spots = [at for at, _ in layout.ticks] + [point.at for point in layout.points]
     air = (max(spots) - min(spots)) * 0.05 or 0.5
     single = len(layout.panels) == 1
@@ -97,7 +98,7 @@ def _rows(layout: GridLayout) -> Markup:
     if len(sound) > _ROWS:
         shown = sorted(sound, key=lambda point: (not point.chosen, -(point.mean or 0.0), point.cell))[:_ROWS]
         shown.sort(key=lambda point: (-(point.mean or 0.0), point.cell))
-    low, high = padded(_ends(shown), least=0.004, bounds=(0.0, 1.0))
+    low, high = padded(_ends(shown), least=0.004, bounds=layout.bounds)
     left = min(12.0 + 6.6 * max(len(name_text(point.label, 48)) for point in shown), 330.0)
     height = _ROW * len(shown) + 40
     drawn = frame((low, high), (0.0, 1.0), size=(left + 400, height), margins=(left, 6.0, 16.0, 34.0))
