@@ -148,8 +148,8 @@ class WordTypesOptions(_Options):
     min_count: types seen less often are folded into one class of rare words, which unseen words then belong to as
     well; 1 keeps every type, and each unseen word is a type of its own.
     suffixes: the last 1, 2, … so many characters, a template each. last3: the last three.
-    capital: an upper or title case first character; punctuation, digit, hyphen: whether one stands anywhere.
-    See gpuclf.features.type_templates.
+    capital: an upper or title case first character; punctuation, digit, hyphen: whether one stands anywhere. A hyphen
+    is punctuation already, so it has no template of its own unless asked for. See gpuclf.features.type_templates.
     """
 
     type: Literal["word_types"] = "word_types"
@@ -157,12 +157,12 @@ class WordTypesOptions(_Options):
     normalize: Literal["NFC", "NFKC", "none"] = "NFC"
     lowercase: bool = False
     min_count: int = Field(1, ge=1)
-    suffixes: int = Field(3, ge=0, le=20)
+    suffixes: int = Field(2, ge=0, le=20)
     last3: bool = False
     capital: bool = True
     punctuation: bool = True
     digit: bool = True
-    hyphen: bool = True
+    hyphen: bool = False
 
     _pattern_compiles = field_validator("token_pattern")(_compiling)
 
