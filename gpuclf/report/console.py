@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 _CLASSES_IN_FULL = 30
 _WORST_SHOWN = 15
+_NAMES_SHOWN = 10
+# What some classes did to the averages: the key of a figure's list, how it is called, and what it means.
+_NOTES = (
+    ("never_predicted", "never predicted", "macro figures count the class, with precision and F1 of 0"),
+    ("without_gold", "predicted, but of no document", "macro figures count the class, with recall and F1 of 0"),
+    ("not_in_training", "not in training", "such documents count as errors, and macro figures count the class"),
+)
 
 
 def print_grid(
@@ -97,11 +104,14 @@ def print_test(test: Mapping[str, Any], *, rows_are: str = "test", stream: IO[st
     console.print(table)
     if hidden:
         console.print(f"({_WORST_SHOWN} classes with the lowest f1, {hidden} others left out)")
-    unknown = [visible(name, 50) for name in test.get("not_in_training") or ()]
-    if unknown:
-        console.print(
-            f"not in training: {', '.join(unknown)}; such documents count as errors, and macro figures count the class"
-        )
+    for key, name, meaning in _NOTES:
+        if test.get(key):
+            console.print(f"{name}: {_some(test[key])}; {meaning}", soft_wrap=True)
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(visible(name, 50) for name in names[:_NAMES_SHOWN])
+    return shown if len(names) <= _NAMES_SHOWN else f"{shown} and {len(names) - _NAMES_SHOWN:,} more"
 
 
 def per_class_table(per_class: Mapping[str, Mapping[str, Any]]) -> tuple[Table, int]:

@@ -98,9 +98,15 @@ def _print(options: ExperimentOptions, result: ExperimentResult) -> None:
 
 def shown_figures(test: dict[str, Any]) -> dict[str, Any]:
     """The figures of a labelled file that are printed; metrics.json has all of them."""
-    names = ("documents", *HEADLINE, "log_loss", "per_class")
+    names = ("documents", *HEADLINE, "log_loss", "expected_calibration_error", "per_class")
     shown = {name: test[name] for name in names if name in test}
-    if_any = ("log_loss_infinite_documents", "no_known_feature", "not_in_training")
+    if_any = (
+        "log_loss_infinite_documents",
+        "no_known_feature",
+        "never_predicted",
+        "without_gold",
+        "not_in_training",
+    )
     return shown | {name: test[name] for name in if_any if test.get(name)}
 
 

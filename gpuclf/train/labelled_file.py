@@ -22,12 +22,16 @@ from gpuclf.metrics.ranking import (
     brier_score,
     log_loss,
     log_probabilities,
+    precision_at_k,
+    recall_at_k,
     roc_auc_one_vs_rest,
 )
 from gpuclf.train.corpus import documents, label_indices, unknown_classes
 from gpuclf.train.model_file import Model
 from gpuclf.train.observer import Observer
 from gpuclf.train.stopwatch import Stopwatch
+
+_BEST = (1, 3, 5)  # how many of the best classes of a document are judged; fewer than there are classes
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,14 @@ def figures(predictions: Predictions, probabilities: bool, num_known: int) -> di
     for name, figure in ranking.items():
         values[f"macro_{name}"] = figure.mean
         values[f"macro_{name}_leaves_out"] = [predictions.classes[index] for index in figure.undefined]
+        values[f"{name}_by_class"] = {
+            predictions.classes[index]: value
+            for index, value in enumerate(figure.per_class.tolist())
+            if index not in figure.undefined
+        }
+    for k in (k for k in _BEST if k < scores.shape[1]):
+        values[f"precision_at_{k}"] = precision_at_k(scores, predictions.gold, k)
+        values[f"recall_at_{k}"] = recall_at_k(scores, predictions.gold, k)
     if probabilities:
         loss = log_loss(scores, predictions.gold)
         values |= {"log_loss": loss.mean, "log_loss_infinite_documents": loss.infinite}

@@ -10,7 +10,15 @@ from gpuclf.report.html.markup import Markup, folded, joined, name_text, table, 
 from gpuclf.report.strict_json import number
 
 _HEADLINE = ("accuracy", "macro_f1", "micro_f1", "weighted_f1", "macro_precision", "macro_recall")
-_RANKING = ("macro_roc_auc", "macro_average_precision", "log_loss", "brier")
+_RANKING = (
+    "macro_roc_auc",
+    "macro_average_precision",
+    "recall_at_3",
+    "recall_at_5",
+    "log_loss",
+    "brier",
+    "expected_calibration_error",
+)
 _PER_CLASS = ("precision", "recall", "f1", "support", "predicted")
 _OPEN = 25  # classes whose table is unfolded
 _CLASSES = 500
@@ -52,6 +60,8 @@ def figure_text(value: Any) -> str:
 def _notes(judged: Mapping[str, Any]) -> Markup | None:
     """What a reader must know to read the figures rightly."""
     said = [f"{judged['documents']:,} documents."] if "documents" in judged else []
+    if "counted" in judged:
+        said.append(f"Macro and weighted averages are over the {len(judged['counted']):,} classes that occur here.")
     if judged.get("no_known_feature"):
         said.append(f"{judged['no_known_feature']:,} of them have no feature that the model knows.")
     if judged.get("log_loss_infinite_documents"):
@@ -60,6 +70,10 @@ def _notes(judged: Mapping[str, Any]) -> Markup | None:
         ("not_in_training", "not in the training file, so all their documents are errors"),
         ("never_predicted", "never predicted: precision counts as 0"),
         ("without_gold", "predicted but without documents here: recall counts as 0"),
+        (
+            "macro_average_precision_leaves_out",
+            "left out of the mean average precision, which needs documents of the class",
+        ),
         ("macro_roc_auc_leaves_out", "left out of the mean ROC AUC, which needs documents of and not of the class"),
     ):
         if judged.get(key):

@@ -110,7 +110,7 @@ def _sections(facts: PageFacts) -> Iterator[Section]:
             "reliability",
             "Reliability",
             (
-                reliability_section(figures.gold, figures.scores)
+                reliability_section(figures.gold, figures.scores, facts.metrics.get("calibration"))
                 if facts.probabilities
                 else no_reliability(facts.learner)
             ),
