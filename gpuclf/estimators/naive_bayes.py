@@ -17,6 +17,7 @@ from gpuclf.estimators.setup import Setup, make_setup
 from gpuclf.features.rows import SparseRows
 from gpuclf.models.learner import Learner, Predictor, Problem
 from gpuclf.models.linear.naive_bayes import NaiveBayesState
+from gpuclf.ops.class_counts import counts_of_table
 
 
 class WeightedCounting:
@@ -37,13 +38,10 @@ class WeightedCounting:
         amount = (value != 0 if self._binary else value) * self._weights[doc]
         cell = rows.col.cpu().numpy().astype(np.int64) * classes + labels[doc]
         flat = np.bincount(cell, weights=amount, minlength=(rows.num_features + 1) * classes)
-        counts = flat.reshape(-1, 1, classes)  # feature-major, as class_counts lays them out
-        counts[0, 0] = np.bincount(labels, weights=self._weights, minlength=classes)
-        exists = (counts != 0).any(axis=2).T
-        exists[:, 0] = False
-        device = problem.labels.device
-        table = torch.from_numpy(counts).to(device).permute(1, 0, 2)
-        return NaiveBayesState(state.views, table, torch.from_numpy(exists.copy()).to(device), counted=True)
+        table = flat.reshape(-1, 1, classes)
+        table[0, 0] = np.bincount(labels, weights=self._weights, minlength=classes)
+        counts = counts_of_table(torch.from_numpy(table).to(problem.labels.device))
+        return NaiveBayesState(state.views, counts, counted=True)
 
     def finished(self, problem: Problem, state: Any) -> torch.Tensor:
         return self._learner.finished(problem, state)

@@ -14,7 +14,7 @@ from torch import Tensor
 from gpuclf.estimators.inputs import content_keys
 from gpuclf.estimators.setup import Setup
 from gpuclf.features.rows import SparseRows, Views, sparse_to
-from gpuclf.models.learner import Learner, Predictor, Problem, Replicas
+from gpuclf.models.learner import Learner, Predictor, Problem, Replicas, settled
 from gpuclf.models.replica_axis import take_replicas
 from gpuclf.train.loop import DIVERGED, LAST_STEP, BatchLoop, BatchOutcome
 from gpuclf.train.training_batch import batch_bytes, max_steps
@@ -71,7 +71,7 @@ def train_one(data: Rows, setup: Setup, adapted: Callable[[Learner], Learner] = 
     """One model on all rows; `adapted` may wrap its learner."""
     problem = make_problem(data, torch.ones((1, data.rows.num_docs), dtype=torch.bool), [setup], [0])
     outcome = _run(adapted(setup.model.build(setup.train, data.class_names)), problem, setup)
-    return Trained(outcome.predictor, outcome.steps[0], outcome.status[0])
+    return Trained(settled(outcome.predictor), outcome.steps[0], outcome.status[0])
 
 
 def train_many(data: Rows, train: Tensor, setups: Sequence[Setup], views: Sequence[int]) -> list[Trained]:
@@ -86,7 +86,7 @@ def train_many(data: Rows, train: Tensor, setups: Sequence[Setup], views: Sequen
         problem = make_problem(data, train, [setups[i] for i in chosen], [views[i] for i in chosen])
         outcome = _run(first.model.build(first.train, data.class_names), problem, first)
         for place, i in enumerate(chosen):
-            predictor = take_replicas(outcome.predictor, torch.tensor([place]))
+            predictor = settled(take_replicas(outcome.predictor, torch.tensor([place])))
             trained[i] = Trained(predictor, outcome.steps[place], outcome.status[place])
     return [trained[i] for i in range(len(setups))]
 

@@ -25,19 +25,20 @@ def _lanes(count: int) -> Any:
                 context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 1, 3, 6)
             )
             step, entries, start = arguments[2], arguments[4], arguments[5]
-            number = context.get_data_type(signature.args[0].dtype)
-            vector = ir.VectorType(number, count)
-            size = number.get_abi_size(context.target_data)
+            stored, number = (context.get_data_type(signature.args[i].dtype) for i in (0, 6))
+            read, vector = ir.VectorType(stored, count), ir.VectorType(number, count)
             total = cgutils.alloca_once_value(builder, ir.Constant(vector, [0.0] * count))
             with cgutils.for_range(builder, entries) as loop:
                 row = builder.load(builder.gep(places, [loop.index]))
                 at = builder.gep(rows, [builder.add(builder.mul(row, step), start)])
-                cells = builder.load(builder.bitcast(at, vector.as_pointer()), align=size)
+                width = stored.get_abi_size(context.target_data)
+                cells = builder.load(builder.bitcast(at, read.as_pointer()), align=width)
+                cells = cells if stored == number else builder.fpext(cells, vector)
                 value = builder.load(builder.gep(values, [loop.index]))
                 spread = _splat(builder, value, vector, count)
                 builder.store(builder.fadd(builder.load(total), builder.fmul(spread, cells)), total)
             to = builder.bitcast(builder.gep(target, [start]), vector.as_pointer())
-            builder.store(builder.load(total), to, align=size)
+            builder.store(builder.load(total), to, align=number.get_abi_size(context.target_data))
             return context.get_dummy_value()
 
         return types.void(source, index, types.intp, x, types.intp, types.intp, out), generate
@@ -87,7 +88,8 @@ _add_16, _add_8, _add_4, _add_1 = (_spread(count) for count in (16, 8, 4, 1))
 def gathered_sum(source: Any, index: Any, step: Any, x: Any, entries: Any, start: Any, out: Any) -> None:
     """out[j] = sum over i < entries of x[i] · source[index[i]·step + start + j], in the order of i for every j.
 
-    source, x and out are one-dimensional and contiguous, of one float type; index is int64.
+    source, x and out are one-dimensional and contiguous; index is int64. x and out are of one float type, which may be
+    wider than that of source: float32 rows are summed in float64 then, and each product is exact to float64.
     """
     width = out.size
     part = source[start:]

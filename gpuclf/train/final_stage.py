@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
-from gpuclf.models.learner import LearnerOptions, Predictor
+from gpuclf.models.learner import LearnerOptions, Predictor, settled
 from gpuclf.models.replica_axis import take_replicas
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.train.checkpoint import Checkpoint
@@ -187,13 +187,13 @@ def _seed_models(
 def _model(
     corpus: Corpus, prepared: Prepared, cell: Cell, predictor: Predictor, place: int, device: torch.device
 ) -> Model:
-    assert prepared.views.col_scale is not None
+    scales = prepared.views.col_scale
     return Model(
         classes=corpus.classes,
         encoder=corpus.encoder,
         features=cell.options.features,
-        col_scale=prepared.views.col_scale[0],
-        predictor=take_replicas(predictor, torch.tensor([place])),
+        col_scale=None if scales is None else scales[0],
+        predictor=settled(take_replicas(predictor, torch.tensor([place]))),
         options=cell.options.model,
         data=cell.options.data,
         index_base=corpus.index_base,

@@ -7,13 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gpuclf.models.learner import Predictor
+from gpuclf.models.learner import Predictor, settled
 from gpuclf.models.registry import PREDICTORS
 from gpuclf.models.replica_axis import flatten
 
 
 def pack_predictor(predictor: Predictor) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors by field name, and a JSON-able record of the kind and of the plain fields."""
+    predictor = settled(predictor)
     tensors, values = flatten(predictor)
     kind = next(name for name, known in PREDICTORS.items() if type(predictor) is known)
     return tensors, {"kind": kind, "values": values}

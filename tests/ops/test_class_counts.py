@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from gpuclf.ops.class_counts import class_counts, cpu, cuda, reference
+from gpuclf.ops.class_counts import ClassCounts, class_counts, counts_of_table, cpu, cuda, reference
 
 Case = dict[str, object]
 
@@ -47,6 +47,13 @@ def on(device: torch.device, case: Case) -> Case:
 SIZES = [(0, 5, 2, 2), (1, 1, 1, 1), (255, 40, 1, 3), (257, 2100, 5, 4), (60, 30, 300, 2), (50, 0, 3, 2), (40, 9, 3, 0)]
 
 
+def check_equal(counts: ClassCounts, expected: ClassCounts) -> None:
+    """The same cells with the same bits; totals, which kernels add in orders of their own, to float64."""
+    for name in ("documents", "start", "label", "counts", "vocabulary"):
+        torch.testing.assert_close(getattr(counts, name).cpu(), getattr(expected, name), rtol=0, atol=0)
+    torch.testing.assert_close(counts.totals.cpu(), expected.totals, rtol=1e-12, atol=0)
+
+
 @pytest.mark.parametrize(("docs", "features", "classes", "views"), SIZES)
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("binary", [False, True])
@@ -55,15 +62,15 @@ def test_kernels_give_the_bits_of_the_reference(
 ) -> None:
     case = drawn(docs + features, docs, features, classes, views, whole=False, scaled=scaled)
     expected = reference.class_counts(**case, binary=binary)
-    assert expected.shape == (views, features + 1, classes)
-    assert expected.dtype == torch.float64
+    assert expected.counts.shape[0] == views
+    assert expected.counts.dtype == torch.float64
+    assert expected.num_features == features
     for counts in (
         class_counts(**on(device, case), binary=binary),
         cpu.class_counts(**case, binary=binary),
         cuda.class_counts(**on(device, case), binary=binary),  # plain torch: runs wherever the tensors are
     ):
-        torch.testing.assert_close(counts.cpu(), expected, rtol=0, atol=0)
-        assert counts.permute(1, 0, 2).is_contiguous()
+        check_equal(counts, expected)
 
 
 def recount(case: Case, binary: bool) -> np.ndarray:
@@ -87,17 +94,35 @@ def recount(case: Case, binary: bool) -> np.ndarray:
 @pytest.mark.parametrize("binary", [False, True])
 def test_reference_equals_a_recount(scaled: bool, binary: bool) -> None:
     case = drawn(7, 33, 12, 4, 3, whole=False, scaled=scaled)
-    counts = reference.class_counts(**case, binary=binary)
-    np.testing.assert_allclose(counts, recount(case, binary), rtol=1e-12)
+    counts, expected = reference.class_counts(**case, binary=binary), recount(case, binary)
+    np.testing.assert_allclose(counts.table().permute(1, 0, 2), expected, rtol=1e-12)
+    np.testing.assert_allclose(counts.totals, expected[:, 1:].sum(axis=1), rtol=1e-12)
+    np.testing.assert_array_equal(counts.vocabulary, (expected[:, 1:] > 0).any(axis=2).sum(axis=1))
+
+
+def test_cells_are_the_pairs_of_feature_and_class_that_meet() -> None:
+    case = drawn(12, 60, 9, 3, 2, whole=True, scaled=False)
+    counts = class_counts(**case)
+    doc = torch.repeat_interleave(torch.arange(60), case["crow"].diff())
+    pairs = {(int(v), int(case["labels"][n])) for v, n in zip(case["col"], doc, strict=True)}
+    listed = list(zip(counts.feature().tolist(), counts.label.tolist(), strict=True))
+    assert listed == sorted((v, k) for v, k in pairs if k >= 0)
+    assert counts.start[:2].tolist() == [0, 0]  # the offset has no cells
+
+
+def test_a_table_becomes_the_record_that_lists_it() -> None:
+    counts = class_counts(**drawn(13, 80, 20, 3, 1, whole=True, scaled=False))
+    check_equal(counts_of_table(counts.table()), counts_of_table(counts.table().clone()))
+    assert torch.equal(counts_of_table(counts.table()).table(), counts.table())
 
 
 def test_whole_counts_are_exact_and_a_fold_is_the_total_less_what_it_holds_out() -> None:
     case = drawn(8, 257, 100, 5, 3, whole=True, scaled=False)
     everyone = {**case, "train": torch.ones((1, 257), dtype=torch.bool)}
-    counts = class_counts(**case)
-    held_out = class_counts(**{**case, "train": ~case["train"]})
+    counts = class_counts(**case).table()
+    held_out = class_counts(**{**case, "train": ~case["train"]}).table()
     assert torch.equal(counts, counts.round())
-    assert torch.equal(counts, class_counts(**everyone) - held_out)
+    assert torch.equal(counts, class_counts(**everyone).table() - held_out)
 
 
 def test_bits_depend_neither_on_threads_nor_on_other_views() -> None:
@@ -107,12 +132,16 @@ def test_bits_depend_neither_on_threads_nor_on_other_views() -> None:
         torch.set_num_threads(1)
         alone = class_counts(**case)
         torch.set_num_threads(3)
-        assert torch.equal(class_counts(**case), alone)
+        shared = class_counts(**case)
     finally:
         torch.set_num_threads(threads)
+    for name in ("start", "label", "counts", "totals"):
+        assert torch.equal(getattr(shared, name), getattr(alone, name))
     for view in range(4):
         one = {name: case[name][view : view + 1] for name in ("train", "col_scale", "row_scale")}
-        assert torch.equal(class_counts(**{**case, **one})[0], alone[view])
+        single = class_counts(**{**case, **one})
+        assert torch.equal(single.counts[0], alone.counts[view])
+        assert torch.equal(single.totals[0], alone.totals[view])
 
 
 def test_arguments_are_left_as_they_are() -> None:
@@ -126,5 +155,7 @@ def test_arguments_are_left_as_they_are() -> None:
 def test_every_cell_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     case = drawn(11, 100, 5000, 3, 2, whole=False, scaled=True)
     expected = reference.class_counts(**case)
-    monkeypatch.setattr(np, "empty", lambda shape, dtype=np.float64: np.full(shape, np.nan, dtype))
-    assert torch.equal(cpu.class_counts(**case), expected)
+    monkeypatch.setattr(
+        np, "empty", lambda shape, dtype=np.float64: np.full(shape, np.nan if dtype != np.int64 else -9, dtype)
+    )
+    check_equal(cpu.class_counts(**case), expected)

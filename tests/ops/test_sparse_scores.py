@@ -36,6 +36,31 @@ def test_scores_are_the_dense_product(kernel: object, docs: int, replicas: int, 
     torch.testing.assert_close(double, expected, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("kernel", [cpu, reference])
+@pytest.mark.parametrize(("replicas", "classes"), [(1, 1), (2, 5), (3, 7), (2, 41)])
+def test_double_sums_are_rounded_once(kernel: object, replicas: int, classes: int, device: torch.device) -> None:
+    """Terms that cancel: what is left of them is right to float32 only if the sum was not in float32."""
+    features, generator = 300, torch.Generator().manual_seed(3)
+    large = 1e4 * torch.rand((features // 2, replicas, classes), generator=generator)
+    small = torch.rand((1, replicas, classes), generator=generator)
+    order = torch.randperm(features, generator=generator)
+    weights = torch.cat([small, torch.cat([large, -large])[order]])
+    row = (torch.tensor([0, features]), torch.arange(1, features + 1, dtype=torch.int32), torch.full((features,), 0.3))
+    where = device if kernel is reference else torch.device("cpu")
+    arguments = [tensor.to(where) for tensor in (*row, torch.tensor([0]))]
+    scale, norm = torch.rand(features + 1, generator=generator).to(where), torch.tensor([1 / 3]).to(where)
+    exact = small[0].double()  # without scales the large terms cancel to the bit
+    actual = kernel.sparse_scores(*arguments, None, None, weights.to(where), True)  # type: ignore[attr-defined]
+    assert actual.dtype == torch.float32
+    torch.testing.assert_close(actual[:, 0].cpu().double(), exact, rtol=1e-6, atol=1e-8)
+    x = row[2].double() * scale.cpu()[1:].double() * norm.cpu().double()
+    expected = weights[0].double() + torch.einsum("v,vrk->rk", x, weights[1:].double())
+    scaled = kernel.sparse_scores(*arguments, scale, norm, weights.to(where), True)  # type: ignore[attr-defined]
+    torch.testing.assert_close(scaled[:, 0].cpu().double(), expected, rtol=1e-6, atol=1e-8)
+    single = kernel.sparse_scores(*arguments, None, None, weights.to(where))  # type: ignore[attr-defined]
+    assert (single[:, 0].cpu().double() - exact).abs().max() > 1e-4  # float32 sums do not pass
+
+
 def test_public_function_on_the_device(device: torch.device) -> None:
     arguments, weights = problem(60, 3, 4)
     expected = reference.sparse_scores(*arguments, weights.double())

@@ -53,7 +53,7 @@ class BernoulliPredictor:
 
 
 def _presence_sums(rows: Rows, docs: Tensor, col_scale: Tensor | None, table: Tensor) -> Tensor:
-    """Sums (R, len(docs), K) of a table's row 0 and of its rows of the present features."""
+    """Sums (R, len(docs), K), in float64, of a table's row 0 and of its rows of the present features."""
     assert isinstance(rows, SparseRows), "a linear model scores sparse rows"
     kept = None if col_scale is None else (col_scale != 0).to(torch.float32)
-    return sparse_scores(rows.crow, rows.col, (rows.val != 0).to(torch.float32), docs, kept, None, table)
+    return sparse_scores(rows.crow, rows.col, (rows.val != 0).to(torch.float32), docs, kept, None, table, double=True)

@@ -20,10 +20,11 @@ from gpuclf.faults import UserFault
 from gpuclf.features.rows import SparseRows
 from gpuclf.models.learner import LearnerOptions, Predictor, Problem
 from gpuclf.models.linear.bernoulli_predictor import BernoulliPredictor
+from gpuclf.models.linear.counted_predictor import CountedPredictor, excluded
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.models.train_options import TrainOptions
-from gpuclf.ops.class_counts import class_counts
-from gpuclf.ops.log_tables import feature_sums, occurring, smoothed_logs
+from gpuclf.ops.class_counts import ClassCounts, cell_sums, class_counts
+from gpuclf.ops.log_tables import feature_sums, smoothed_logs
 
 # Beyond this, alpha · V could overflow; the classes' feature distributions are equal long before.
 _MAX_ALPHA = 1e100
@@ -67,13 +68,11 @@ class NaiveBayesOptions(LearnerOptions):
 class NaiveBayesState:
     """Counts of the distinct views in use: they have no replica axis, since replicas of a view share them.
 
-    views (F,) int64, rising; counts (F, V+1, K) float64 (gpuclf.ops.class_counts); exists (F, V+1) bool: features with
-    a count in the view, False for the offset.
+    views (F,) int64, rising; counts of these views. No step writes to counts that exist: a result may share them.
     """
 
     views: Tensor
-    counts: Tensor
-    exists: Tensor
+    counts: ClassCounts
     counted: bool
 
 
@@ -88,10 +87,17 @@ class NaiveBayes:
     def init(self, problem: Problem) -> NaiveBayesState:
         views = torch.unique(problem.replicas.view)
         _check(problem, views)
-        shape = (views.numel(), _sparse(problem).num_features + 1, problem.num_classes)
-        counts = torch.zeros((), dtype=torch.float64, device=problem.labels.device).expand(shape)  # takes no memory
-        exists = torch.zeros(shape[:2], dtype=torch.bool, device=counts.device)
-        return NaiveBayesState(views, counts, exists, counted=False)
+        nothing = torch.zeros(0, dtype=torch.int64, device=views.device)
+        per_class = torch.zeros((views.numel(), problem.num_classes), dtype=torch.float64, device=views.device)
+        counts = ClassCounts(
+            documents=per_class,
+            start=nothing.new_zeros(_sparse(problem).num_features + 2),
+            label=nothing,
+            counts=per_class[:, :0],
+            totals=per_class,
+            vocabulary=torch.zeros_like(views),
+        )
+        return NaiveBayesState(views, counts, counted=False)
 
     def step(self, problem: Problem, state: NaiveBayesState) -> NaiveBayesState:
         rows, used = _sparse(problem), state.views
@@ -108,22 +114,23 @@ class NaiveBayes:
             rows.num_features,
             binary=self.variant == "bernoulli",
         )
-        exists = occurring(counts.permute(1, 0, 2)).t()
-        exists[:, 0] = False
-        return NaiveBayesState(used, counts, exists, counted=True)
+        return NaiveBayesState(used, counts, counted=True)
 
     def finished(self, problem: Problem, state: NaiveBayesState) -> Tensor:
         return torch.full((len(problem.replicas),), state.counted, dtype=torch.bool, device=state.views.device)
 
-    def result(self, problem: Problem, state: NaiveBayesState) -> LinearPredictor | BernoulliPredictor:
+    def result(
+        self, problem: Problem, state: NaiveBayesState
+    ) -> CountedPredictor | LinearPredictor | BernoulliPredictor:
         view = torch.searchsorted(state.views, problem.replicas.view)
         alpha = problem.replicas.options["model.alpha"].to(torch.float64)
-        prior = self._log_prior(state.counts[:, 0])[view]
+        prior = self._log_prior(state.counts.documents)[view]
         if self.variant == "bernoulli":
-            return _bernoulli(state, view, alpha, prior)
+            return _bernoulli(state.counts, view, alpha, prior)
         if self.variant == "complement":
-            return _complement(state, view, alpha, prior, self.norm)
-        return _multinomial(state, view, alpha, prior)
+            return _complement(state.counts, view, alpha, prior, self.norm)
+        log_norm = _log_norm(state.counts.totals, state.counts.vocabulary, view, alpha)
+        return CountedPredictor(state.counts, view, alpha, log_norm, prior)
 
     def alternatives(self, problem: Problem, state: NaiveBayesState) -> dict[str, Predictor]:
         return {}
@@ -131,8 +138,8 @@ class NaiveBayes:
     def progress(self, problem: Problem, state: NaiveBayesState) -> dict[str, Tensor]:
         """Training documents, and features that occur in them."""
         view = torch.searchsorted(state.views, problem.replicas.view)
-        documents = state.counts[:, 0].sum(dim=-1).to(torch.int64)
-        return {"documents": documents[view], "features": state.exists.sum(dim=-1)[view]}
+        documents = state.counts.documents.sum(dim=-1).to(torch.int64)
+        return {"documents": documents[view], "features": state.counts.vocabulary[view]}
 
     def _log_prior(self, documents: Tensor) -> Tensor:
         """log P(class) (F, K) from documents (F, K): log 0 for a class without any, never log 0 - log 0."""
@@ -140,41 +147,33 @@ class NaiveBayes:
         return torch.log(weight) - torch.log(weight.sum(dim=-1, keepdim=True)).clamp(min=0)
 
 
-def _multinomial(state: NaiveBayesState, view: Tensor, alpha: Tensor, prior: Tensor) -> LinearPredictor:
-    """log φ = log (α + count) - log (Vα + Σ count) (eq. 2.22)."""
-    log_norm = _log_norm(state.counts, state.exists, view, alpha)
-    weights = smoothed_logs(state.counts, state.exists, view, alpha, log_norm)
-    impossible = _excluded(weights, alpha)
-    weights[0] = prior
-    return LinearPredictor(weights, None if impossible is None else impossible.to(torch.float32))
-
-
-def _complement(state: NaiveBayesState, view: Tensor, alpha: Tensor, prior: Tensor, norm: bool) -> LinearPredictor:
+def _complement(counts: ClassCounts, view: Tensor, alpha: Tensor, prior: Tensor, norm: bool) -> LinearPredictor:
     """-log θ of a feature in the documents of all other classes (Rennie et al. 2003, eq. 8).
 
     With smoothing 0, a feature that no other class has would score +inf: it excludes the other classes.
     """
-    others = _other_classes(state.counts)
-    log_norm = _log_norm(others, state.exists, view, alpha)
-    weights = smoothed_logs(others, state.exists, view, alpha, log_norm)
-    proof = _excluded(weights, alpha)
+    others = _other_classes(counts)
+    log_norm = _log_norm(others.totals, counts.vocabulary, view, alpha)
+    weights = _log_table(others, view, alpha[:, None].expand_as(prior), log_norm)
+    proof = excluded(weights, alpha)
     weights.neg_()
     if norm:
         size = feature_sums(weights)
         weights /= torch.where(size > 0, size, 1.0).to(torch.float32)
     weights[0] = prior
     if proof is None:
-        return LinearPredictor(weights, None)
-    return LinearPredictor(weights, (proof.any(dim=-1, keepdim=True) & ~proof).to(torch.float32))
+        return LinearPredictor(weights, None, double=True)
+    impossible = (proof.any(dim=-1, keepdim=True) & ~proof).to(torch.float32)
+    return LinearPredictor(weights, impossible, double=True)
 
 
-def _bernoulli(state: NaiveBayesState, view: Tensor, alpha: Tensor, prior: Tensor) -> BernoulliPredictor:
+def _bernoulli(counts: ClassCounts, view: Tensor, alpha: Tensor, prior: Tensor) -> BernoulliPredictor:
     """p = (α + documents with the feature) / (2α + documents) by class."""
-    documents = state.counts[:, :1]
-    log_norm = _log(documents[view, 0] + 2 * alpha[:, None])
-    present = smoothed_logs(state.counts, state.exists, view, alpha, log_norm)
-    absent = smoothed_logs(documents - state.counts, state.exists, view, alpha, log_norm)
-    never, always = _excluded(present, alpha), _excluded(absent, alpha)
+    documents, shift = counts.documents[view], alpha[:, None].expand_as(prior)
+    log_norm = _log(documents + 2 * shift)
+    present = _log_table(counts, view, shift, log_norm)
+    absent = _log_table(counts, view, documents + shift, log_norm, absent=True)
+    never, always = excluded(present, alpha), excluded(absent, alpha)
     weights = present.sub_(absent)
     weights[0] = prior + feature_sums(absent)
     impossible = None
@@ -184,11 +183,15 @@ def _bernoulli(state: NaiveBayesState, view: Tensor, alpha: Tensor, prior: Tenso
     return BernoulliPredictor(weights, impossible, prior.to(torch.float32))
 
 
-def _log_norm(counts: Tensor, exists: Tensor, view: Tensor, alpha: Tensor) -> Tensor:
+def _log_table(counts: ClassCounts, view: Tensor, shift: Tensor, log_norm: Tensor, absent: bool = False) -> Tensor:
+    """gpuclf.ops.log_tables.smoothed_logs of all features, (V+1, R, K)."""
+    features = torch.arange(counts.num_features + 1, device=view.device)
+    return smoothed_logs(counts.start, counts.label, counts.counts, features, view, shift, log_norm, absent)
+
+
+def _log_norm(totals: Tensor, vocabulary: Tensor, view: Tensor, alpha: Tensor) -> Tensor:
     """log (Vα + Σ count) (R, K) in float64."""
-    total = feature_sums(counts[:, 1:].permute(1, 0, 2))
-    vocabulary = exists.sum(dim=-1).to(torch.float64)
-    return _log(total[view] + (vocabulary[view] * alpha)[:, None])
+    return _log(totals[view] + (vocabulary[view].to(torch.float64) * alpha)[:, None])
 
 
 def _log(value: Tensor) -> Tensor:
@@ -196,22 +199,19 @@ def _log(value: Tensor) -> Tensor:
     return torch.where(value > 0, value, 1.0).log()
 
 
-def _excluded(table: Tensor, alpha: Tensor) -> Tensor | None:
-    """Where a table of logs is log 0, which is set to 0 in place; None if no replica has smoothing 0."""
-    if not bool((alpha == 0).any()):
-        return None
-    excluded = torch.isneginf(table)
-    table.masked_fill_(excluded, 0.0)
-    return excluded
-
-
-def _other_classes(counts: Tensor) -> Tensor:
-    """Sums over all classes but each one. Never by subtraction: what no other class has must be 0 exactly."""
-    by_feature = counts.permute(1, 0, 2)  # contiguous
-    others = torch.zeros_like(by_feature)
-    others[..., 1:] += by_feature[..., :-1].cumsum(dim=-1)
-    others[..., :-1] += by_feature[..., 1:].flip(-1).cumsum(dim=-1).flip(-1)
-    return others.permute(1, 0, 2)
+def _other_classes(counts: ClassCounts) -> ClassCounts:
+    """Sums over all classes but each one, with a cell for every class. Never by subtraction: what no other class has
+    must be 0 exactly."""
+    table = counts.table()[1:]
+    others = torch.zeros_like(table)
+    others[..., 1:] += table[..., :-1].cumsum(dim=-1)
+    others[..., :-1] += table[..., 1:].flip(-1).cumsum(dim=-1).flip(-1)
+    features, views, classes = others.shape
+    start = (torch.arange(features + 2, device=others.device) - 1).clamp(min=0) * classes
+    label = torch.arange(classes, device=others.device).repeat(features)
+    cells = others.permute(1, 0, 2).reshape(views, features * classes)
+    totals, vocabulary = cell_sums(start, label, cells, classes)
+    return ClassCounts(counts.documents, start, label, cells, totals, vocabulary)
 
 
 def _sparse(problem: Problem) -> SparseRows:

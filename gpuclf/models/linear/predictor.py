@@ -18,11 +18,12 @@ class LinearPredictor:
 
     weights (V+1, R, K) float32, row 0 the offset's. impossible (V+1, R, K) float32 ≥ 0 or None: a document with a
     non-zero feature of positive entry cannot be of that class, which scores -inf. A document that every class excludes
-    gets the offset's scores, and is flagged.
+    gets the offset's scores, and is flagged. double: sums run in float64, as sums of log probabilities must.
     """
 
     weights: Tensor = replica_field(1)
     impossible: Tensor | None = replica_field(1)
+    double: bool = False
 
     def scores(
         self,
@@ -36,7 +37,7 @@ class LinearPredictor:
         assert isinstance(rows, SparseRows), "a linear model scores sparse rows"
         span = slice(None) if replicas is None else replicas
         weights = self.weights[:, span]
-        scores = sparse_scores(rows.crow, rows.col, rows.val, docs, col_scale, row_scale, weights)
+        scores = sparse_scores(rows.crow, rows.col, rows.val, docs, col_scale, row_scale, weights, self.double)
         if self.impossible is None:
             return scores
         excluded = self._excluded(rows, docs, col_scale, self.impossible[:, span])

@@ -1,8 +1,8 @@
-"""Class counts on a CPU: rows turned into columns once, then each feature is summed for all views together.
+"""Class counts on a CPU: rows turned into columns once, class by class, so that a cell's entries lie together.
 
-A task owns a block of features for all views, so no two tasks share a cell, and each cell is summed in document order.
-With the views innermost, one entry serves all of them by one short vector operation; this made "total minus held-out
-part" pointless: it would save additions that are already hidden behind the writing of the table.
+Each cell is then one weighted sum of rows of (docs, views) weights: one entry serves all views by a short vector
+operation. A task owns a block of features for all views, so no two tasks share a cell, and each cell is summed in
+document order. With that, "total minus held-out part" would save nothing: the additions hide behind the memory.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gpuclf.ops.class_counts.record import ClassCounts
+from gpuclf.ops.gathered_sum import gathered_sum
 from gpuclf.ops.kernel import kernel
 from gpuclf.ops.threads import run_on_threads
 
-_BLOCK = 2048  # features a task: some hundred tasks at usual vocabularies, each long enough to hide its start
+_BLOCK = 4096  # features a task: some dozens of tasks at usual vocabularies, each long enough to hide its start
+_LANES = 4  # views are filled up to a multiple, so that a sum of rows takes few vector operations
 
 
 def class_counts(
@@ -31,30 +34,36 @@ def class_counts(
     num_classes: int,
     num_features: int,
     binary: bool = False,
-) -> Tensor:
+) -> ClassCounts:
     """See the package."""
-    num_views = train.shape[0]
     weight = (train & (labels >= 0)).to(torch.float64)  # (F, N): what a row's values count in each view
-    table = np.empty((num_features + 1, num_views, num_classes))  # NumPy asks for huge pages
-    table[0] = _documents(labels, weight, num_classes).numpy()
+    documents = _documents(labels, weight, num_classes)
     if row_scale is not None:
         weight = weight * (row_scale != 0 if binary else row_scale)
-    by_doc = weight.t().contiguous().numpy()
+    order = torch.argsort(labels, stable=True)[int((labels < 0).sum()) :]  # labelled documents, class by class
     value = (val != 0).to(torch.float32) if binary else val
-    arguments = (crow.contiguous().numpy(), col.contiguous().numpy(), value.contiguous().numpy(), num_features)
-    start, doc, by_col = _columns(*arguments)
-    shared = (start, doc, by_col, labels.contiguous().numpy(), by_doc, _factors(col_scale, binary, table.shape[:2]))
-    blocks = ((first, min(first + _BLOCK, num_features + 1)) for first in range(1, num_features + 1, _BLOCK))
-    run_on_threads([partial(_sum_block, *shared, first, end, table) for first, end in blocks])
-    return torch.from_numpy(table).permute(1, 0, 2)
+    arrays = (crow.contiguous().numpy(), col.contiguous().numpy(), value.contiguous().numpy(), order.numpy())
+    first, doc, by_col = _columns(*arrays, num_features)
+    by_class = labels.contiguous().numpy()
+    blocks = [slice(at, min(at + _BLOCK, num_features + 1)) for at in range(1, num_features + 1, _BLOCK)]
+    sizes = np.zeros(num_features + 2, dtype=np.int64)
+    run_on_threads([partial(_count_cells, first, doc, by_class, part.start, part.stop, sizes) for part in blocks])
+    start = np.cumsum(sizes)  # sizes[v + 1] is feature v's number of cells
+    label, counts = np.empty(start[-1], dtype=np.int64), np.empty((train.shape[0], start[-1]))
+    shared = (first, doc, by_col, by_class, _by_document(weight), _factors(col_scale, binary, weight, num_features))
+    run_on_threads([partial(_sum_cells, *shared, part.start, part.stop, start, label, counts) for part in blocks])
+    cells = (torch.from_numpy(start), torch.from_numpy(label), torch.from_numpy(counts))
+    return ClassCounts(documents, *cells, *cell_sums(*cells, num_classes))
 
 
-def _factors(col_scale: Tensor | None, binary: bool, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """What the sums of a feature are multiplied with in each view, (V+1, F)."""
-    if col_scale is None:
-        return np.ones(shape, dtype=np.float32)
-    factor = (col_scale != 0).to(torch.float32) if binary else col_scale
-    return factor.t().contiguous().numpy()
+def cell_sums(start: Tensor, label: Tensor, counts: Tensor, num_classes: int) -> tuple[Tensor, Tensor]:
+    """See the package."""
+    totals = np.zeros((counts.shape[0], num_classes))
+    vocabulary = np.zeros((counts.shape[0], 1), dtype=np.int64)
+    cells = (start.contiguous().numpy(), label.contiguous().numpy())
+    parts = zip(counts.contiguous().numpy(), totals, vocabulary, strict=True)
+    run_on_threads([partial(_sum_view, *cells, *part) for part in parts])
+    return torch.from_numpy(totals), torch.from_numpy(vocabulary[:, 0])
 
 
 def _documents(labels: Tensor, weight: Tensor, num_classes: int) -> Tensor:
@@ -64,42 +73,113 @@ def _documents(labels: Tensor, weight: Tensor, num_classes: int) -> Tensor:
     return weight @ one_hot
 
 
+def _by_document(weight: Tensor) -> NDArray[np.float64]:
+    """The weights (docs, views), the views filled up with zeros."""
+    views, docs = weight.shape
+    table = np.zeros((docs, -(-views // _LANES) * _LANES))
+    table[:, :views] = weight.t().numpy()
+    return table
+
+
+def _factors(col_scale: Tensor | None, binary: bool, weight: Tensor, num_features: int) -> NDArray[np.float32]:
+    """What the sums of a feature are multiplied with in each view, (F, V+1)."""
+    if col_scale is None:
+        return np.ones((weight.shape[0], num_features + 1), dtype=np.float32)
+    factor = (col_scale != 0).to(torch.float32) if binary else col_scale
+    return factor.contiguous().numpy()
+
+
+def _columns(
+    crow: NDArray[np.int64],
+    col: NDArray[np.int32],
+    val: NDArray[np.float32],
+    order: NDArray[np.int64],
+    num_features: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """The rows `order` as columns, by counting: first (V+2,), documents and values of each column in that order.
+
+    Every thread takes a run of the rows; where its entries go follows from how many the runs before have.
+    """
+    pieces = np.array_split(order, max(1, min(torch.get_num_threads(), len(order))))
+    place = np.zeros((len(pieces), num_features + 1), dtype=np.int64)
+    run_on_threads([partial(_histogram, crow, col, rows, place[i]) for i, rows in enumerate(pieces)])
+    first = np.zeros(num_features + 2, dtype=np.int64)
+    _starts(place, first)
+    doc, by_col = np.empty(first[-1], dtype=np.int64), np.empty(first[-1])
+    run_on_threads([partial(_transpose, crow, col, val, rows, place[i], doc, by_col) for i, rows in enumerate(pieces)])
+    return first, doc, by_col
+
+
 @kernel
-def _columns(crow, col, val, num_features):
-    """CSR to CSC by counting: start (V+2,), documents and values of each column in document order."""
-    start = np.zeros(num_features + 2, dtype=np.int64)
-    for entry in range(col.shape[0]):
-        start[col[entry] + 1] += 1
-    for feature in range(num_features + 1):
-        start[feature + 1] += start[feature]
-    place = start.copy()
-    doc = np.empty(col.shape[0], dtype=np.int32)
-    by_col = np.empty(col.shape[0], dtype=np.float32)
-    for row in range(crow.shape[0] - 1):
+def _histogram(crow, col, rows, sizes):
+    for row in rows:
         for entry in range(crow[row], crow[row + 1]):
-            at = place[col[entry]]
+            sizes[col[entry]] += 1
+
+
+@kernel
+def _starts(place, first):
+    """From sizes by piece and column to where each piece begins in each column."""
+    total = 0
+    for feature in range(place.shape[1]):
+        first[feature] = total
+        for piece in range(place.shape[0]):
+            size = place[piece, feature]
+            place[piece, feature] = total
+            total += size
+    first[place.shape[1]] = total
+
+
+@kernel
+def _transpose(crow, col, val, rows, place, doc, by_col):
+    for row in rows:
+        for entry in range(crow[row], crow[row + 1]):
+            feature = col[entry]
+            at = place[feature]
             doc[at] = row
             by_col[at] = val[entry]
-            place[col[entry]] = at + 1
-    return start, doc, by_col
+            place[feature] = at + 1
 
 
 @kernel
-def _sum_block(start, doc, val, labels, weight, factor, first, end, table):
-    """Fills table[first:end] (features, views, classes) from the columns, the row weights (docs, views) and factors."""
-    num_views, num_classes = table.shape[1], table.shape[2]
-    sums = np.zeros((num_classes, num_views))
-    for feature in range(first, end):
-        for entry in range(start[feature], start[feature + 1]):
-            row = doc[entry]
-            label = labels[row]
-            if label < 0:
-                continue
-            value = np.float64(val[entry])
-            for view in range(num_views):
-                sums[label, view] += value * weight[row, view]
-        for view in range(num_views):
-            scale = np.float64(factor[feature, view])
-            for k in range(num_classes):
-                table[feature, view, k] = sums[k, view] * scale
-                sums[k, view] = 0.0
+def _count_cells(first, doc, labels, begin, end, sizes):
+    for feature in range(begin, end):
+        cells = 0
+        last = -1
+        for entry in range(first[feature], first[feature + 1]):
+            label = labels[doc[entry]]
+            if label != last:
+                cells += 1
+                last = label
+        sizes[feature + 1] = cells
+
+
+@kernel
+def _sum_cells(first, doc, val, labels, weight, factor, begin, end, start, label, counts):
+    """Fills the cells of the features begin:end from the columns, the row weights (docs, views) and factors."""
+    flat, width = weight.reshape(-1), weight.shape[1]
+    sums = np.empty(width)
+    for feature in range(begin, end):
+        entry = first[feature]
+        for cell in range(start[feature], start[feature + 1]):
+            k = labels[doc[entry]]
+            after = entry + 1
+            while after < first[feature + 1] and labels[doc[after]] == k:
+                after += 1
+            gathered_sum(flat, doc[entry:after], width, val[entry:after], after - entry, 0, sums)
+            label[cell] = k
+            for view in range(counts.shape[0]):
+                counts[view, cell] = sums[view] * np.float64(factor[view, feature])
+            entry = after
+
+
+@kernel
+def _sum_view(start, label, counts, totals, vocabulary):
+    found = 0
+    for feature in range(start.shape[0] - 1):
+        exists = False
+        for cell in range(start[feature], start[feature + 1]):
+            totals[label[cell]] += counts[cell]
+            exists |= counts[cell] > 0.0
+        found += exists
+    vocabulary[0] = found

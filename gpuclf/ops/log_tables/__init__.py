@@ -9,21 +9,31 @@ from torch import Tensor
 
 _KERNELS = {"cpu": "cpu"}  # device type → module of this package; all others: reference
 
-__all__ = ["feature_sums", "occurring", "smoothed_logs"]
+__all__ = ["feature_sums", "smoothed_logs"]
 
 
 def _kernel(tensor: Tensor) -> ModuleType:
     return import_module(f"{__name__}.{_KERNELS.get(tensor.device.type, 'reference')}")
 
 
-def smoothed_logs(counts: Tensor, exists: Tensor, view: Tensor, alpha: Tensor, log_norm: Tensor) -> Tensor:
-    """log(counts[view[r], v, k] + alpha[r]) - log_norm[r, k] as (V, R, K) float32, computed in float64.
+def smoothed_logs(
+    start: Tensor,
+    label: Tensor,
+    counts: Tensor,
+    features: Tensor,
+    view: Tensor,
+    shift: Tensor,
+    log_norm: Tensor,
+    absent: bool = False,
+) -> Tensor:
+    """log(shift[r, k] + count[view[r], features[u], k]) - log_norm[r, k] as (U, R, K) float32, computed in float64.
 
-    counts (F, V, K) float64 ≥ 0, preferably feature-major in memory; exists (F, V) bool; view (R,) int64;
-    alpha (R,) float64 ≥ 0; log_norm (R, K) float64, finite. A feature that does not exist for the replica's view has
-    entries 0; -inf where count and alpha are both 0.
+    Of what does not have a feature (`absent`), the count is subtracted from the shift: log(shift - count) - log_norm.
+    start, label, counts (F, P) float64 ≥ 0: the cells of all features (gpuclf.ops.class_counts.ClassCounts); a class
+    that is not listed has count 0. features (U,) int64; view (R,) int64; shift (R, K) float64 ≥ 0 (≥ count if absent);
+    log_norm (R, K) float64, finite. A feature without a count in the replica's view has entries 0; -inf is log 0.
     """
-    table: Tensor = _kernel(counts).smoothed_logs(counts, exists, view, alpha, log_norm)
+    table: Tensor = _kernel(counts).smoothed_logs(start, label, counts, features, view, shift, log_norm, absent)
     return table
 
 
@@ -32,9 +42,3 @@ def feature_sums(table: Tensor) -> Tensor:
     replica's sums depend neither on threads nor on the other replicas."""
     sums: Tensor = _kernel(table).feature_sums(table)
     return sums
-
-
-def occurring(table: Tensor) -> Tensor:
-    """(V, F) bool: features with any non-zero entry in a table (V, F, K) of float64, contiguous."""
-    found: Tensor = _kernel(table).occurring(table)
-    return found

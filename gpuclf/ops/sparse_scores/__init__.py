@@ -17,6 +17,7 @@ def sparse_scores(
     col_scale: Tensor | None,
     row_scale: Tensor | None,
     weights: Tensor,
+    double: bool = False,
 ) -> Tensor:
     """s[r, i, k] = W[0, r, k] + sum over v of x[docs[i], v] W[v, r, k], with x = val · col_scale · row_scale (2.1).
 
@@ -26,7 +27,10 @@ def sparse_scores(
     A value whose product is 0 is skipped, so that 0 · inf does not arise. Returns (R, n, K) in the weights' type, laid
     out documents first. On the CPU a document's sums always run in the same order: the same bits for any thread
     count, any other documents and any other replicas in the call.
+
+    With `double`, products and sums are in float64 and only a whole sum is rounded to the weights' type: for log
+    probabilities, of which a long document adds up many that nearly cancel between classes.
     """
     kernel = import_module(f"{__name__}.{KERNELS.get(weights.device.type, 'reference')}")
-    scores: Tensor = kernel.sparse_scores(crow, col, val, docs, col_scale, row_scale, weights)
+    scores: Tensor = kernel.sparse_scores(crow, col, val, docs, col_scale, row_scale, weights, double)
     return scores

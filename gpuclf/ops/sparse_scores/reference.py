@@ -16,10 +16,12 @@ def sparse_scores(
     col_scale: Tensor | None,
     row_scale: Tensor | None,
     weights: Tensor,
+    double: bool = False,
 ) -> Tensor:
     """See `gpuclf.ops.sparse_scores`. Gathers the weights of a few documents at a time and sums them by document."""
     _, replicas, classes = weights.shape
     out = weights.new_empty((docs.numel(), replicas, classes))
+    number = torch.float64 if double else weights.dtype
     lengths = crow[docs + 1] - crow[docs]
     if not docs.numel():
         return out.permute(1, 0, 2)
@@ -30,14 +32,14 @@ def sparse_scores(
         first = torch.cumsum(length, 0) - length
         position = torch.arange(row.numel(), device=docs.device) + (crow[part] - first)[row]
         columns = col[position].long()
-        x = val[position].to(weights.dtype)
+        x = val[position].to(number)
         if col_scale is not None:
-            x = x * col_scale.to(weights.dtype)[columns]
+            x = x * col_scale.to(number)[columns]
         if row_scale is not None:
-            x = x * row_scale.to(weights.dtype)[part[row]]
+            x = x * row_scale.to(number)[part[row]]
         kept = x != 0
-        terms = x[kept, None, None] * weights[columns[kept]]
+        terms = x[kept, None, None] * weights[columns[kept]].to(number)
         lengths_kept = torch.bincount(row[kept], minlength=part.numel())
         total = torch.segment_reduce(terms, "sum", lengths=lengths_kept, axis=0, initial=0.0, unsafe=True)
-        out[start : start + per_chunk] = weights[0] + total
+        out[start : start + per_chunk] = weights[0].to(number) + total
     return out.permute(1, 0, 2)
