@@ -12,13 +12,14 @@ from torch import Tensor
 
 from gpuclf.data.options import DataOptions
 from gpuclf.faults import UserFault
-from gpuclf.features.encoder import Encoded, Encoder
+from gpuclf.features.encoded import DocumentEncoder, Encoded
+from gpuclf.features.encoders import encoder_from_json
 from gpuclf.features.options import FeatureOptions
-from gpuclf.features.rows import sparse_to
-from gpuclf.features.views import apply_scales
+from gpuclf.features.rows import rows_to
+from gpuclf.features.views import row_scale_of
 from gpuclf.models.learner import LearnerOptions, Predictor
 from gpuclf.models.replica_axis import flatten
-from gpuclf.optim.calibration import CALIBRATORS, Calibrator
+from gpuclf.optim.calibration import CALIBRATORS, Calibrator, calibrator_name
 from gpuclf.train.model_store import data_of, incomplete, learner_of, read_files, write_files
 from gpuclf.train.predictor_pack import pack_predictor, unpack_predictor
 
@@ -30,13 +31,13 @@ _FEATURES: TypeAdapter[Any] = TypeAdapter(FeatureOptions)
 class Model:
     """Everything that turns new documents into scores: encoder, feature scales, predictor, class names.
 
-    col_scale (V+1,) is that of the view the model was trained on.
+    col_scale (V+1,) is that of the view the model was trained on; None where rows are not sparse.
     """
 
     classes: tuple[str, ...]
-    encoder: Encoder
+    encoder: DocumentEncoder
     features: Any  # FeatureOptions
-    col_scale: Tensor
+    col_scale: Tensor | None
     predictor: Predictor
     options: LearnerOptions
     data: DataOptions  # how further files are read; where the training file lay is not kept
@@ -53,9 +54,9 @@ class Model:
         """Scores (R, docs, K) float32 of encoded documents (of a share of them), and flagged (docs,) bool: every class
         was impossible, so the scores are the prior's. On the CPU. Features unknown to the model are not used.
         With a calibrator, R is 1 and scores are log P(class | document); the class may be another than without."""
-        rows = sparse_to(encoded.rows, self.device)
-        col_scale = self.col_scale.to(self.device)
-        row_scale = apply_scales(rows, col_scale, self.features)
+        rows = rows_to(encoded.rows, self.device)
+        col_scale = None if self.col_scale is None else self.col_scale.to(self.device)
+        row_scale = row_scale_of(rows, col_scale, self.features)
         docs = torch.arange(rows.num_docs, device=self.device)
         docs = docs if share is None else docs[share]
         scores = self.predictor.scores(rows, docs, col_scale, row_scale)
@@ -70,7 +71,8 @@ def save_model(folder: Path, model: Model) -> None:
     """Writes both files, each whole or not at all; the numbers first, so that model.json means a complete model."""
     tensors, predictor = pack_predictor(model.predictor)
     numbers = {f"predictor.{name}": tensor for name, tensor in tensors.items()}
-    numbers["col_scale"] = model.col_scale.cpu().contiguous()
+    if model.col_scale is not None:
+        numbers["col_scale"] = model.col_scale.cpu().contiguous()
     about: dict[str, Any] = {
         "classes": list(model.classes),
         "predictor": predictor,
@@ -81,7 +83,7 @@ def save_model(folder: Path, model: Model) -> None:
     if model.calibrator is not None:
         tensors, values = flatten(model.calibrator)
         numbers |= {f"{_CALIBRATOR}{name}": tensor for name, tensor in tensors.items()}
-        about["calibrator"] = {"kind": _kind_of(model.calibrator), "values": values}
+        about["calibrator"] = {"kind": calibrator_name(model.calibrator), "values": values}
     write_files(folder, about, numbers, model.options, model.data)
 
 
@@ -98,9 +100,9 @@ def load_model(folder: Path, device: torch.device) -> Model:
         features = _FEATURES.validate_python(about["features"], strict=False)
         return Model(
             classes=tuple(about["classes"]),
-            encoder=Encoder.from_json(about["encoder"], features),
+            encoder=encoder_from_json(about["encoder"], features),
             features=features,
-            col_scale=numbers["col_scale"].to(device),
+            col_scale=numbers["col_scale"].to(device) if "col_scale" in numbers else None,
             predictor=unpack_predictor(fields, about["predictor"], device),
             options=options,
             data=data_of(about, folder),
@@ -110,10 +112,6 @@ def load_model(folder: Path, device: torch.device) -> Model:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise incomplete(folder, error) from error
-
-
-def _kind_of(calibrator: Calibrator) -> str:
-    return next(name for name, known in CALIBRATORS.items() if type(calibrator) is known)
 
 
 def _calibrator(about: dict[str, Any] | None, numbers: dict[str, Tensor]) -> Calibrator | None:

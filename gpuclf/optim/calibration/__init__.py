@@ -43,6 +43,11 @@ def fit_calibrator(method: CalibrationMethod, scores: Tensor, gold: Tensor, log_
     return (fit_platt if method == "platt" else fit_isotonic)(scores, gold, log_odds)
 
 
+def calibrator_name(calibrator: Calibrator) -> str:
+    """What a model file calls it."""
+    return next(name for name, known in CALIBRATORS.items() if type(calibrator) is known)
+
+
 __all__ = [
     "CALIBRATORS",
     "CalibrationMethod",
@@ -50,6 +55,7 @@ __all__ = [
     "IsotonicCalibrator",
     "PlattCalibrator",
     "TemperatureCalibrator",
+    "calibrator_name",
     "fit_calibrator",
     "fit_isotonic",
     "fit_platt",

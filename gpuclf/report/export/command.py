@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpuclf.data.atomic_write import atomic_write, named_faults
 from gpuclf.faults import UserFault
+from gpuclf.optim.calibration import calibrator_name
 from gpuclf.report.export.arrays import write_arrays
 from gpuclf.report.export.linear_parts import linear_parts
 from gpuclf.report.export.onnx_graph import write_onnx
@@ -20,6 +21,14 @@ FILES = {
     "sklearn": ("sklearn.npz", "sklearn.json"),
     "onnx": ("dense.onnx", "sparse.onnx", "onnx.json"),
 }
+
+
+def left_out(model: Model, target: str) -> str | None:
+    """What of the model the files of a target do not hold, in words; None where they hold all of it."""
+    if target == "text" and model.calibrator is not None:
+        method = calibrator_name(model.calibrator)
+        return f"weights.tsv gives scores: the calibration ({method}) is in the files of --to sklearn and --to onnx"
+    return None
 
 
 def export(model: Model, target: str, folder: Path) -> Sequence[Path]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gpuclf.faults import UserFault
 from gpuclf.models.linear.bernoulli_predictor import BernoulliPredictor
 from gpuclf.models.linear.predictor import LinearPredictor
+from gpuclf.optim.calibration import Calibrator
 from gpuclf.train.model_file import Model
 
 
@@ -29,6 +30,7 @@ class LinearParts:
     weights: NDArray[np.float32]
     offset: NDArray[np.float32]
     probabilities: bool
+    calibrator: Calibrator | None = None
 
 
 def linear_parts(model: Model) -> LinearParts:
@@ -55,5 +57,6 @@ def linear_parts(model: Model) -> LinearParts:
         binary=presence,
         weights=np.ascontiguousarray(table[1:][used]),
         offset=table[0].copy(),
-        probabilities=model.options.probabilities,
+        probabilities=model.probabilities,
+        calibrator=model.calibrator,
     )

@@ -8,7 +8,7 @@ dense:  values (documents, F) float32
 sparse: row, feature (n,) int64 and value (n,) float32 for each value that is not 0, each feature once a row;
         documents (1,) int64, how many rows there are
 both:   scores (documents, K) float32, class (documents,) int64 (ties: the first), and for probabilistic learners
-        probabilities (documents, K) float32
+        probabilities (documents, K) float32. With calibration these come from it, and the class is the likeliest
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from gpuclf import __version__
 from gpuclf.data.atomic_write import atomic_write
 from gpuclf.faults import UserFault
 from gpuclf.report.export.linear_parts import LinearParts
+from gpuclf.report.export.onnx_calibration import add_probabilities
 
 OPSET = 18  # the first in which ScatterND adds up and reductions take their axes as an input
 IR_VERSION = 8  # what came with that opset: older runtimes read it
@@ -132,13 +133,15 @@ def _finished(graph: Graph, parts: LinearParts, products: str, inputs: Sequence[
 
     classes = len(parts.classes)
     graph.add("Add", [products, graph.constant("offset", parts.offset)], "scores")
-    graph.add("ArgMax", ["scores"], "class", axis=1, keepdims=0)
+    if parts.probabilities:
+        add_probabilities(graph, "scores", classes, parts.calibrator, "probabilities")
+    judged = "scores" if parts.calibrator is None else "probabilities"
+    graph.add("ArgMax", [judged], "class", axis=1, keepdims=0)
     outputs = [
         helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["documents", classes]),
         helper.make_tensor_value_info("class", TensorProto.INT64, ["documents"]),
     ]
     if parts.probabilities:
-        graph.add("Softmax", ["scores"], "probabilities", axis=1)
         outputs.append(helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["documents", classes]))
     made = helper.make_graph(graph.nodes, "gpuclf", inputs, outputs, initializer=graph.constants)
     opsets = [helper.make_opsetid("", OPSET)]

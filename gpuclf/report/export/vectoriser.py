@@ -2,7 +2,7 @@
 
 Keys: classes and features in order; unicode, the normal form to bring a text into first; CountVectorizer, its
 parameters (add `vocabulary=features`), or null with the reasons in not_in_scikit_learn; sublinear (1 + ln of a count),
-binary, norm; options: the `features` section of the run.
+binary, norm; options: the `features` section of the run; calibration: null, or how scores become probabilities.
 The values go through: counts, binary or sublinear, times feature_scale, divided by the row's norm.
 """
 
@@ -13,6 +13,8 @@ from typing import Any
 from gpuclf.features.options import BagOfWordsOptions
 from gpuclf.features.token_pattern import compile_pattern
 from gpuclf.features.tokenizer import text_normalizer
+from gpuclf.models.replica_axis import flatten
+from gpuclf.optim.calibration import Calibrator, calibrator_name
 from gpuclf.report.export.linear_parts import LinearParts
 from gpuclf.train.model_file import Model
 
@@ -34,7 +36,15 @@ def vectoriser(model: Model, parts: LinearParts) -> dict[str, Any]:
         "binary": parts.binary or options.weighting == "binary",
         "norm": None if parts.norm == "none" else parts.norm,
         "options": options.model_dump(mode="json"),
+        "calibration": None if parts.calibrator is None else _calibration(parts.calibrator),
     }
+
+
+def _calibration(calibrator: Calibrator) -> dict[str, Any]:
+    """The method and its numbers, as gpuclf.optim.calibration says what they mean."""
+    tensors, values = flatten(calibrator)
+    numbers = {name: tensor.tolist() for name, tensor in tensors.items()}
+    return {"method": calibrator_name(calibrator)} | numbers | values
 
 
 def _not_in_scikit_learn(options: Any) -> list[str]:
