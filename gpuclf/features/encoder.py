@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from gpuclf.data.records import Chunk
 from gpuclf.faults import UserFault
 from gpuclf.features.bag_of_words import count_block
 from gpuclf.features.blocks import Block
+from gpuclf.features.encoded import Context, Encoded
 from gpuclf.features.given_features import indexed_block, named_block, table_block, table_columns
 from gpuclf.features.options import BagOfWordsOptions, SparseFeatureOptions, TableOptions
 from gpuclf.features.ordered_map import ordered_map
@@ -35,24 +33,6 @@ _TYPE_FOR = {
     "sentences": "word_types",
 }
 _USABLE = {"bag_of_words": ("texts",), "as_given": ("indexed", "named"), "table": ("columns", "named")}
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """A file's documents as rows, in file order, and what goes with each of them.
-
-    unknown (docs,): feature occurrences that the encoder does not know; known (docs,): whether it knows any.
-    labels is None where the file had none.
-    """
-
-    rows: SparseRows
-    labels: list[str] | None
-    ids: list[str]
-    groups: list[str] | None
-    lines: list[int]
-    unknown: NDArray[np.int64]
-    known: NDArray[np.bool_]
-    texts: None = None
 
 
 class Encoder:
@@ -79,7 +59,7 @@ class Encoder:
 
     def encode(self, chunks: Iterable[Chunk]) -> Encoded:
         """Rows of documents under the fitted columns."""
-        context = _Context()
+        context = Context()
         assembly = _Assembly(len(self.vocabulary))
 
         def rows_of(piece: Chunk) -> _RowsPart:
@@ -88,7 +68,7 @@ class Encoder:
 
         for part in ordered_map(rows_of, _pieces(context.followed(chunks))):
             assembly.add(part)
-        return context.encoded(assembly)
+        return _encoded(context, assembly)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for model.json; unicode says whose tables cut and lower-cased the training texts."""
@@ -115,7 +95,7 @@ def fit_encoder(chunks: Iterable[Chunk], options: SparseFeatureOptions) -> tuple
 
     Which features a model may use (min_df …) is decided later, per view, from its training rows (`fit_views`).
     """
-    context = _Context()
+    context = Context()
     source: str | None = None
     table: list[str] = []
     blocks: list[Block] = []
@@ -149,7 +129,7 @@ def fit_encoder(chunks: Iterable[Chunk], options: SparseFeatureOptions) -> tuple
     finished = ordered_map(lambda pair: _final_rows(*pair, options), ((blocks.pop(), mapping) for mapping in maps))
     for part in finished:
         assembly.add(part)
-    return Encoder(options, vocabulary, source, table), context.encoded(assembly)
+    return Encoder(options, vocabulary, source, table), _encoded(context, assembly)
 
 
 def _empty_remedy(options: SparseFeatureOptions) -> str:
@@ -200,35 +180,9 @@ def _pieces(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
                 start, size = place + 1, 0
 
 
-@dataclass
-class _Context:
-    """Everything about the documents but their features, in file order."""
-
-    ids: list[str] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    labels: list[str] | None = field(default_factory=list)
-    groups: list[str] | None = field(default_factory=list)
-
-    def followed(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The chunks, noted as they pass."""
-        for chunk in chunks:
-            self.ids += chunk.ids
-            self.lines += chunk.lines
-            self.labels = _longer(self.labels, chunk.labels)
-            self.groups = _longer(self.groups, chunk.groups)
-            yield chunk
-
-    def encoded(self, assembly: _Assembly) -> Encoded:
-        rows, unknown = assembly.finish()
-        known = (rows.crow.diff() > 0).numpy()
-        return Encoded(rows, self.labels, self.ids, self.groups, self.lines, unknown.numpy(), known)
-
-
-def _longer(so_far: list[str] | None, more: list[str] | None) -> list[str] | None:
-    if so_far is None or more is None:
-        return None
-    so_far.extend(more)
-    return so_far
+def _encoded(context: Context, assembly: _Assembly) -> Encoded:
+    rows, unknown = assembly.finish()
+    return context.encoded(rows, unknown.numpy(), (rows.crow.diff() > 0).numpy())
 
 
 class _RowsPart(NamedTuple):

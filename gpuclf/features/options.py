@@ -175,6 +175,15 @@ class WordTypesOptions(_Options):
         return self
 
 
-# Those that give sparse rows, and all that a config may name.
+class CategoricalOptions(_Options):
+    """Columns of a table as they are, for learners that split inputs (forests): a category is a code, one vocabulary an
+    input; a number is its rank among the training file's. Any number of values an input; unseen ones are code 0.
+    """
+
+    type: Literal["categorical"] = "categorical"
+
+
+# Those that give sparse rows, those that give rows at all, and all that a config may name.
 SparseFeatureOptions = BagOfWordsOptions | AsGivenOptions | TableOptions
-FeatureOptions = Annotated[SparseFeatureOptions | WordTypesOptions, Field(discriminator="type")]
+RowFeatureOptions = SparseFeatureOptions | CategoricalOptions
+FeatureOptions = Annotated[RowFeatureOptions | WordTypesOptions, Field(discriminator="type")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -33,15 +33,24 @@ class SparseRows:
 class CodeRows:
     """Categorical inputs as codes: (docs, inputs) int32, one vocabulary per input, 0 = unseen.
 
-    num_values[i] counts the codes of input i, the unseen one included.
+    num_values[i] counts the codes of input i, the unseen one included. ordered[i]: the codes of input i are the ranks
+    of numbers (none: no input is). keys[i]: hash of its name, by which draws find it whatever the order of columns
+    (none: their order counts).
     """
 
     codes: Tensor
     num_values: tuple[int, ...]
+    ordered: tuple[bool, ...] = ()
+    keys: tuple[int, ...] = ()
 
     @property
     def num_docs(self) -> int:
         return self.codes.shape[0]
+
+    @property
+    def num_features(self) -> int:
+        """The values of all inputs."""
+        return sum(self.num_values)
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,11 @@ class TokenRows:
     @property
     def num_docs(self) -> int:
         return self.offsets.numel() - 1
+
+    @property
+    def num_features(self) -> int:
+        """The types."""
+        return self.num_types
 
 
 Rows = SparseRows | CodeRows | TokenRows
@@ -96,3 +110,33 @@ def concatenate_sparse(first: SparseRows, second: SparseRows) -> SparseRows:
 def sparse_to(rows: SparseRows, device: torch.device) -> SparseRows:
     """The same rows on `device`."""
     return SparseRows(rows.crow.to(device), rows.col.to(device), rows.val.to(device), rows.num_features)
+
+
+def rows_to(rows: Rows, device: torch.device) -> Rows:
+    """The same rows of any kind on `device`."""
+    if isinstance(rows, SparseRows):
+        return sparse_to(rows, device)
+    if isinstance(rows, CodeRows):
+        return replace(rows, codes=rows.codes.to(device))
+    return replace(rows, ids=rows.ids.to(device), offsets=rows.offsets.to(device))
+
+
+def concatenate(first: Rows, second: Rows) -> Rows:
+    """The documents of `first`, then those of `second`; both encoded with the same encoder."""
+    if isinstance(first, SparseRows):
+        assert isinstance(second, SparseRows)
+        return concatenate_sparse(first, second)
+    if isinstance(first, CodeRows):
+        assert isinstance(second, CodeRows)
+        assert first.num_values == second.num_values
+        return replace(first, codes=torch.cat([first.codes, second.codes]))
+    assert isinstance(second, TokenRows)
+    assert first.num_types == second.num_types
+    offsets = torch.cat([first.offsets, second.offsets[1:] + first.offsets[-1]])
+    return replace(first, ids=torch.cat([first.ids, second.ids]), offsets=offsets)
+
+
+def stored_numbers(rows: Rows) -> int:
+    """How many features the documents hold: non-zeros, codes or tokens."""
+    held = rows.col if isinstance(rows, SparseRows) else rows.codes if isinstance(rows, CodeRows) else rows.ids
+    return held.numel()

@@ -12,22 +12,24 @@ import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
-from gpuclf.features.options import SparseFeatureOptions
-from gpuclf.features.rows import SparseRows, Views
+from gpuclf.features.options import CategoricalOptions, RowFeatureOptions, SparseFeatureOptions
+from gpuclf.features.rows import Rows, SparseRows, Views
 from gpuclf.features.selection import chi_squared, information_gain, top_features
 from gpuclf.ops.column_sums import column_sums
 from gpuclf.ops.row_norms import row_norms
 from gpuclf.ops.threads import run_on_threads
 
 
-def fit_views(
-    rows: SparseRows, labels: Tensor, num_classes: int, train: Tensor, options: SparseFeatureOptions
-) -> Views:
+def fit_views(rows: Rows, labels: Tensor, num_classes: int, train: Tensor, options: RowFeatureOptions) -> Views:
     """Scales for each training set: labels (docs,) int64, -1 for none; train (views, docs) bool.
 
+    Rows that are not sparse have none: what their learners take from values, they take from a view's training rows.
     Selection uses the labelled training rows. A feature that a view's training rows do not hold gets col_scale 0.
     Raises UserFault where a view has no training row, or pruning leaves it no feature.
     """
+    if not isinstance(rows, SparseRows):
+        return Views(train=train)
+    assert not isinstance(options, CategoricalOptions), "categories are no sparse rows"
     views, docs = train.shape
     assert docs == rows.num_docs, "train has a column for every row"
     col_scale = torch.empty(views, rows.num_features + 1, dtype=torch.float32, device=train.device)
@@ -39,6 +41,15 @@ def fit_views(
 
     run_on_threads([partial(fit, view) for view in range(views)])
     return Views(train=train, col_scale=col_scale, row_scale=row_scale)
+
+
+def row_scale_of(rows: Rows, col_scale: Tensor | None, options: RowFeatureOptions) -> Tensor | None:
+    """`apply_scales` for rows of any kind: None for those without scales."""
+    if not isinstance(rows, SparseRows):
+        return None
+    assert col_scale is not None
+    assert not isinstance(options, CategoricalOptions)
+    return apply_scales(rows, col_scale, options)
 
 
 def apply_scales(rows: SparseRows, col_scale: Tensor, options: SparseFeatureOptions) -> Tensor:

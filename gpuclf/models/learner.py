@@ -146,6 +146,7 @@ class LearnerOptions(BaseModel):
     simplest: ClassVar[dict[str, int]] = {}  # option → direction of stronger regularisation, breaks ties of a grid
     evaluate_every: ClassVar[int] = 1  # steps between held-out evaluations where the config leaves it open
     probabilities: ClassVar[bool] = False  # softmax of the scores is P(class | document)
+    reads: ClassVar[frozenset[str]] = frozenset({"sparse"})  # kinds of rows: sparse, codes
     task: ClassVar[Literal["classify", "tag"]] = "classify"  # what is learnt, and so which stages a run has
     default_features: ClassVar[str] = "bag_of_words"  # features.type where a config says nothing
     default_metric: ClassVar[str] = "accuracy"  # select.metric likewise
@@ -160,3 +161,7 @@ class LearnerOptions(BaseModel):
     def bytes_per_replica(self, num_features: int, num_classes: int) -> int:
         """Device memory that one more replica takes while training, for the memory plan."""
         raise AssertionError(f"{type(self).__name__} has no bytes_per_replica()")
+
+    def bytes_per_document(self, num_classes: int) -> int:
+        """What a replica takes beside that for each document, where its model grows with the data."""
+        return 0

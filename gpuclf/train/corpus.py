@@ -17,9 +17,10 @@ from gpuclf.data.options import DataOptions
 from gpuclf.data.records import Chunk, Reader
 from gpuclf.data.splits import document_keys
 from gpuclf.faults import UserFault
-from gpuclf.features.encoder import Encoded, Encoder, fit_encoder
+from gpuclf.features.encoded import DocumentEncoder, Encoded
+from gpuclf.features.encoders import fit
 from gpuclf.features.options import FeatureOptions, WordTypesOptions
-from gpuclf.features.rows import SparseRows, concatenate_sparse
+from gpuclf.features.rows import Rows, concatenate
 from gpuclf.train.observer import Observer
 from gpuclf.train.stopwatch import Stopwatch
 
@@ -32,8 +33,8 @@ class Corpus:
     The first `num_train_docs` documents come from the training file. keys (docs,) int64 are hashes of the ids.
     """
 
-    encoder: Encoder
-    rows: SparseRows
+    encoder: DocumentEncoder
+    rows: Rows
     labels: NDArray[np.int64]
     keys: NDArray[np.int64]
     ids: list[str]
@@ -63,7 +64,7 @@ def read_corpus(
     assert not isinstance(features, WordTypesOptions), "word types are no rows: taggers read their sentences elsewhere"
     reader = open_reader(data.train, data)
     with watch.timed("features"):
-        encoder, train = fit_encoder(documents(reader, "train", observer, watch), features)
+        encoder, train = fit(documents(reader, "train", observer, watch), features)
     train_labels = _required_labels(train, data.train)
     classes = class_order(train_labels)
     if len(classes) < 2:
@@ -99,7 +100,7 @@ def _with_validation(corpus: Corpus, data: DataOptions, file: Path, observer: Ob
     indices = label_indices(labels, corpus.classes + extra)
     return replace(
         corpus,
-        rows=concatenate_sparse(corpus.rows, held_out.rows),
+        rows=concatenate(corpus.rows, held_out.rows),
         labels=np.concatenate([corpus.labels, indices]),
         keys=np.concatenate([corpus.keys, document_keys([f"validation {name}" for name in held_out.ids])]),
         ids=corpus.ids + held_out.ids,

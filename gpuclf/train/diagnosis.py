@@ -18,7 +18,7 @@ from torch import Tensor
 
 from gpuclf.data.splits import document_keys
 from gpuclf.faults import UserFault
-from gpuclf.features.encoder import Encoded
+from gpuclf.features.encoded import Encoded
 from gpuclf.features.rows import SparseRows, Views, sparse_to
 from gpuclf.features.views import apply_scales
 from gpuclf.models.learner import LearnerOptions, Problem
@@ -100,8 +100,7 @@ def diagnose(
     encoded = _encoded(model, file.absolute())
     said = predict_labelled(model, encoded)
     known = said.gold < len(model.classes)
-    col_scale, row_scale = model.col_scale.cpu(), _row_scale(model, encoded)
-    kinds = _kinds(encoded.rows, col_scale, row_scale)[known.numpy()]
+    kinds = _kinds(*_values(model, encoded, torch.device("cpu")))[known.numpy()]
     fitted, status = _fitted(model, cell, options.seed, steps, encoded, said.gold, check)
     return Diagnosis(
         documents=len(said.ids),
@@ -136,8 +135,12 @@ def _encoded(model: Model, file: Path) -> Encoded:
     return encoded
 
 
-def _row_scale(model: Model, encoded: Encoded) -> Tensor:
-    return apply_scales(encoded.rows, model.col_scale.cpu(), model.features)
+def _values(model: Model, encoded: Encoded, device: torch.device) -> tuple[SparseRows, Tensor, Tensor]:
+    """The documents' rows, col_scale and row_scale, on `device`."""
+    assert isinstance(encoded.rows, SparseRows)
+    assert model.col_scale is not None
+    row_scale = apply_scales(encoded.rows, model.col_scale.cpu(), model.features)
+    return sparse_to(encoded.rows, device), model.col_scale.to(device), row_scale.to(device)
 
 
 def _kinds(rows: SparseRows, col_scale: Tensor, row_scale: Tensor) -> NDArray[np.int64]:
@@ -167,9 +170,8 @@ def _fitted(
     train = type(options.train).model_validate(options.train.model_dump(exclude_defaults=True))
     if train.early_stopping is not None:
         train = train.model_copy(update={"early_stopping": None, "max_epochs": steps})
-    rows = sparse_to(encoded.rows, device)
+    rows, col_scale, row_scale = _values(model, encoded, device)
     labels = gold.masked_fill(gold >= len(model.classes), -1).to(device)
-    col_scale, row_scale = model.col_scale.to(device), _row_scale(model, encoded).to(device)
     problem = Problem(
         rows=rows,
         labels=labels,
@@ -193,5 +195,5 @@ def _training(model: Model, file: Path) -> tuple[int, int] | None:
     assert encoded.labels is not None
     names = {name: place for place, name in enumerate(dict.fromkeys(encoded.labels))}
     gold = np.array([names[label] for label in encoded.labels], dtype=np.int64)
-    kinds = _kinds(encoded.rows, model.col_scale.cpu(), _row_scale(model, encoded))
+    kinds = _kinds(*_values(model, encoded, torch.device("cpu")))
     return len(gold), saturated_errors(kinds, gold)

@@ -13,7 +13,7 @@ from torch import Tensor
 from gpuclf.data.open import open_reader
 from gpuclf.data.options import DataOptions
 from gpuclf.faults import UserFault
-from gpuclf.features.encoder import Encoded
+from gpuclf.features.encoded import Encoded
 from gpuclf.metrics.calibration import top_class_reliability
 from gpuclf.metrics.classification import classification_report
 from gpuclf.metrics.confusion import confusion

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpuclf.features.rows import stored_numbers
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.corpus_source import CorpusSource
 from gpuclf.train.devices import choose_device
@@ -13,7 +14,7 @@ from gpuclf.train.observer import Observer
 from gpuclf.train.options import ExperimentOptions
 from gpuclf.train.plan import plan_batches
 from gpuclf.train.stopwatch import Stopwatch
-from gpuclf.train.training_batch import batch_bytes, replica_limit
+from gpuclf.train.training_batch import batch_bytes, bytes_per_model, replica_limit
 from gpuclf.train.views import held_out_split
 
 
@@ -56,11 +57,11 @@ def plan_memory(options: ExperimentOptions, observer: Observer) -> MemoryPlan:
         documents=first.num_docs,
         features=first.rows.num_features,
         classes=first.classes,
-        nonzeros=first.rows.col.numel(),
+        nonzeros=stored_numbers(first.rows),
         cells=len(cells),
         models=sum(batches),
         batches=tuple(batches),
-        bytes_per_model=options.model.bytes_per_replica(first.rows.num_features, len(first.classes)),
+        bytes_per_model=bytes_per_model(first, options.model),
         bytes_budget=budget,
         device=str(device),
     )

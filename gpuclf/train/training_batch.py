@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.features.options import FeatureOptions, WordTypesOptions
-from gpuclf.features.rows import SparseRows, Views, sparse_to
+from gpuclf.features.rows import Rows, SparseRows, Views, rows_to
 from gpuclf.features.views import fit_views
 from gpuclf.models.learner import LearnerOptions, Problem
 from gpuclf.models.train_options import TrainOptions
@@ -30,7 +30,7 @@ class Prepared:
 
     corpus: Corpus
     split: Split
-    rows: SparseRows
+    rows: Rows
     labels: Tensor
     gold: Tensor
     keys: Tensor
@@ -58,7 +58,7 @@ def prepare(corpus: Corpus, split: Split, features: FeatureOptions, device: torc
     """Moves the rows to the device and learns every view's feature statistics from its training rows."""
     assert not isinstance(features, WordTypesOptions), "word types are no rows"
     with watch.timed("features"):
-        rows = sparse_to(corpus.rows, device)
+        rows = rows_to(corpus.rows, device)
         gold, keys = as_tensor(corpus.labels, device), as_tensor(corpus.keys, device)
         labels = gold.masked_fill(gold >= len(corpus.classes), -1)
         views = fit_views(rows, labels, len(corpus.classes), split.train.to(device), features)
@@ -106,12 +106,20 @@ def batch_bytes(train: TrainOptions, device: torch.device) -> int:
 
 def replica_limit(corpus: Corpus, model: LearnerOptions, budget: int, views: int = 1) -> int:
     """How many replicas a batch of at most `budget` bytes may hold, with the views that they train on."""
-    each = model.bytes_per_replica(corpus.rows.num_features, len(corpus.classes))
+    each = bytes_per_model(corpus, model)
     if views_fit_together(corpus, budget, views):
         budget -= views * _view_bytes(corpus)
     else:
         each += _view_bytes(corpus)
     return max(1, budget // max(1, each))
+
+
+def bytes_per_model(corpus: Corpus, model: LearnerOptions) -> int:
+    """Device memory that one more replica takes while it trains."""
+    return (
+        model.bytes_per_replica(corpus.rows.num_features, len(corpus.classes))
+        + model.bytes_per_document(len(corpus.classes)) * corpus.num_docs
+    )
 
 
 def views_fit_together(corpus: Corpus, budget: int, views: int) -> bool:
@@ -121,6 +129,8 @@ def views_fit_together(corpus: Corpus, budget: int, views: int) -> bool:
 
 def _view_bytes(corpus: Corpus) -> int:
     """A view's training mask and its scales of columns and rows."""
+    if not isinstance(corpus.rows, SparseRows):
+        return corpus.num_docs
     return 4 * (corpus.rows.num_features + 1) + 5 * corpus.num_docs
 
 

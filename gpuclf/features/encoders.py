@@ -1,0 +1,26 @@
+"""The encoder of each kind of features: fitted, or read back from a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpuclf.data.records import Chunk
+from gpuclf.features.categorical import CategoryEncoder, fit_categories
+from gpuclf.features.encoded import DocumentEncoder, Encoded
+from gpuclf.features.encoder import Encoder, fit_encoder
+from gpuclf.features.options import CategoricalOptions, RowFeatureOptions
+
+
+def fit(chunks: Iterable[Chunk], options: RowFeatureOptions) -> tuple[DocumentEncoder, Encoded]:
+    """The encoder that the documents teach under these options, and the documents encoded; reads them once."""
+    if isinstance(options, CategoricalOptions):
+        return fit_categories(chunks, options)
+    return fit_encoder(chunks, options)
+
+
+def encoder_from_json(data: dict[str, Any], options: RowFeatureOptions) -> DocumentEncoder:
+    """The encoder whose `to_json` gave `data`, under the same options."""
+    if isinstance(options, CategoricalOptions):
+        return CategoryEncoder.from_json(data)
+    return Encoder.from_json(data, options)
