@@ -136,6 +136,12 @@ def test_the_package_ships_its_types_and_data():
     assert "Attribution 4.0 International Public License" in licence
     assert "Section 8" in licence
     assert "PolyAI" in (banking / "LICENSE").read_text(encoding="utf-8")
+    ewt = PACKAGE / "data" / "bundled" / "ewt"
+    assert {"train.conllu.gz", "dev.conllu.gz"} <= {path.name for path in ewt.iterdir()}
+    licence = (ewt / "LICENSE-CC-BY-SA-4.0").read_text(encoding="utf-8")
+    assert "Attribution-ShareAlike 4.0 International Public License" in licence
+    assert "Section 8" in licence
+    assert "Leland Stanford" in (ewt / "LICENSE").read_text(encoding="utf-8")
 
 
 def imported(path: Path) -> set[str]:

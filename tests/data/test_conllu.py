@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from gpuclf.data.open import open_text_stream
+from gpuclf.data.open import open_reader, open_text_stream
 from gpuclf.data.options import DataOptions
 from tests.data.reading import doubtful_lines, read, refusal, write
 
@@ -134,3 +134,13 @@ def test_a_stream_needs_no_gold_tags():
     stream = io.BytesIO((node("1", "a", "_") + "\n" + node("1", "b")).encode())
     reader = open_text_stream(stream, options, format="conllu")
     assert [token for chunk in reader.chunks() for token in chunk.sentences.tokens] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("part", "records", "tokens"), [("train", 3136, 51717), ("dev", 1001, 12652)])
+def test_the_bundled_sentences_read_whole(part, records, tokens):
+    for column, tags in (("upos", 17), ("xpos", 49)):
+        options = DataOptions(train=f"bundled:ewt/{part}.conllu.gz", gold=column)
+        reader = open_reader(options.train, options)
+        found = {tag for chunk in reader.chunks() for tag in chunk.sentences.gold}
+        assert (reader.report.records, reader.report.tokens, len(found)) == (records, tokens, tags)
+        assert "X" in found if column == "upos" else "HYPH" in found
