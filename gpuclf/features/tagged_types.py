@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
+
+from gpuclf.ops.type_gibbs import TypeContexts, TypeFeatures, contexts_of, features_of
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,21 @@ class TypeCorpus:
     @property
     def num_sentences(self) -> int:
         return self.offsets.numel() - 1
+
+    @property
+    def num_features(self) -> int:
+        """Values of all templates together."""
+        return sum(self.num_values)
+
+    @cached_property
+    def contexts(self) -> TypeContexts:
+        """What the tokens of every type stand beside; worked out at the first use."""
+        return contexts_of(self.ids, self.offsets, self.num_types)
+
+    @cached_property
+    def features(self) -> TypeFeatures:
+        """The codes in the sampler's numbering; every value must be known."""
+        return features_of(self.type_codes, self.num_values)
 
     def to(self, device: torch.device) -> TypeCorpus:
         """The same corpus on `device`."""

@@ -1,0 +1,1 @@
+"""Unsupervised taggers: word classes from raw text."""

@@ -1,0 +1,248 @@
+"""Sweeps on a CPU: a thread walks one chain at a time; what a visit does not change is kept as logarithms.
+
+With K tags, log(count + alpha) of the K cells beside one neighbour is a row of a table that is kept up to date, and so
+are the logs of every feature value's counts and each tag's terms for types of few tokens. Most types are rare: to score
+one is to add a dozen rows of K numbers. A cell of larger counts takes two look-ups of log rise(alpha, count).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gpuclf.ops.kernel import kernel
+from gpuclf.ops.threads import run_on_threads
+from gpuclf.ops.type_gibbs.contexts import TypeContexts
+from gpuclf.ops.type_gibbs.cpu_tables import (
+    Chain,
+    Corpus,
+    Setting,
+    extended_tags,
+    feature_logs,
+    renew,
+    size_terms,
+    transition_logs,
+)
+from gpuclf.ops.type_gibbs.cpu_visit import (
+    add_features,
+    add_transitions,
+    draw,
+    forget,
+    look,
+    put_tokens,
+    put_type,
+    renew_features,
+    score_sizes,
+    score_tokens,
+)
+from gpuclf.ops.type_gibbs.log_rise import log_rise
+from gpuclf.ops.type_gibbs.records import Counts, Hyper, TypeFeatures, Visits
+
+_TABLE = 1 << 14  # counts looked up: 256 KiB a chain stay in the L2 cache; larger ones are worked out
+
+
+def sweep(
+    contexts: TypeContexts,
+    features: TypeFeatures,
+    tags: Tensor,
+    counts: Counts,
+    hyper: Hyper,
+    visits: Visits,
+    sampler: str = "exact",
+) -> Tensor:
+    """See the package."""
+    assert all(part.is_contiguous() for part in (tags, *counts)), "tags and counts change in place"
+    changes = torch.zeros(len(tags), dtype=torch.int64)
+    corpus = _corpus(contexts, features)
+    walk = _walk_exact if sampler == "exact" else _walk_tokens
+    settings = _settings(hyper, contexts.num_types, visits.temperature, 2 if sampler == "clojure" else 1)
+
+    def one(r: int) -> None:
+        chain = Chain(tags[r].numpy(), *(part[r].numpy() for part in counts))
+        changes[r] = walk(corpus, chain, settings[r], visits.order[r].numpy(), visits.draws[r].numpy())
+
+    run_on_threads([partial(one, r) for r in range(len(tags))])
+    return changes
+
+
+def margins(
+    contexts: TypeContexts, features: TypeFeatures, tags: Tensor, counts: Counts, hyper: Hyper, types: Tensor
+) -> Tensor:
+    """See the package."""
+    out = torch.zeros((len(tags), types.numel()), dtype=torch.float64)
+    corpus, settings = _corpus(contexts, features), _settings(hyper, contexts.num_types, 1.0, 1)
+
+    def one(r: int) -> None:
+        chain = Chain(tags[r].numpy(), *(part[r].numpy().copy() for part in counts))
+        _margins(corpus, chain, settings[r], types.numpy(), out[r].numpy())
+
+    run_on_threads([partial(one, r) for r in range(len(tags))])
+    return out
+
+
+def _corpus(contexts: TypeContexts, features: TypeFeatures) -> Corpus:
+    parts = (
+        contexts.left_start, contexts.left_type, contexts.left_count,
+        contexts.right_start, contexts.right_type, contexts.right_count,
+        contexts.own, contexts.tokens, features.values.contiguous(), features.num_values,
+    )  # fmt: skip
+    return Corpus(*(part.numpy() for part in parts))
+
+
+def _settings(hyper: Hyper, num_types: int, temperature: float, repeat: int) -> list[Setting]:
+    """Of every chain; chains of one alpha or beta share its look-ups."""
+    c, t = torch.arange(_TABLE), torch.arange(num_types + 1)
+    by_alpha = {float(a): ((c + a).log().numpy(), log_rise(a, c).numpy()) for a in hyper.alpha.unique()}
+    by_beta = {float(b): (t + b).log().numpy() for b in hyper.beta.unique()}
+    chains = zip(hyper.alpha.tolist(), hyper.beta.tolist(), hyper.level.tolist(), strict=True)
+    return [Setting(a, b, level, float(temperature), repeat, *by_alpha[a], by_beta[b]) for a, b, level in chains]
+
+
+@kernel
+def _walk_exact(corpus, chain, setting, order, draws):
+    """One chain through the types of `order`, by the collapsed conditional of all tokens of a type."""
+    left_start, left_type, left_count, right_start, right_type, right_count, owns, frequency, values, num_values = (
+        corpus
+    )
+    tags, cells, types, tokens, by_value = chain
+    alpha, beta, level, temperature, _, log_alpha, rises, log_beta = setting
+    side, k, changes = cells.shape[0], types.shape[0], 0
+    extended, score, weight = extended_tags(tags, k), np.empty(k), np.empty(k)
+    rows, columns = transition_logs(cells, log_alpha, alpha)
+    value_logs = feature_logs(by_value, log_beta, level)
+    base, terms = size_terms(types, tokens, num_values, side, alpha, beta, level)
+    left, right = np.zeros(side, np.int64), np.zeros(side, np.int64)
+    lefts, rights = np.empty(side, np.int64), np.empty(side, np.int64)
+    for i in order:
+        old, n, own = np.int64(extended[i]), frequency[i], owns[i]
+        met_left = look(i, left_start, left_type, left_count, extended, left, lefts)
+        met_right = look(i, right_start, right_type, right_count, extended, right, rights)
+        put_tokens(
+            old, -1, own, left, lefts, met_left, right, rights, met_right, cells, rows, columns, log_alpha, alpha
+        )
+        put_type(i, old, -1, values, frequency, types, tokens, by_value)
+        score_sizes(score, old, n, base, terms, types, tokens, num_values, alpha, beta, level)
+        add_transitions(score, own, left, lefts, met_left, right, rights, met_right, cells, rows, columns, rises, alpha)
+        add_features(score, i, old, values, by_value, value_logs, log_beta, level)
+        new = draw(score, weight, draws[i], temperature)
+        put_tokens(new, 1, own, left, lefts, met_left, right, rights, met_right, cells, rows, columns, log_alpha, alpha)
+        put_type(i, new, 1, values, frequency, types, tokens, by_value)
+        forget(left, lefts, met_left)
+        forget(right, rights, met_right)
+        if new != old:
+            changes += 1
+            tags[i] = extended[i] = new
+            for tag in (old, new):
+                renew(tag, base, terms, types, tokens, num_values, side, alpha, beta, level)
+                renew_features(i, tag, values, by_value, value_logs, log_beta, level)
+    return changes
+
+
+@kernel
+def _walk_tokens(corpus, chain, setting, order, draws):
+    """One chain through the types of `order`, the tokens of a type taken for independent of each other."""
+    left_start, left_type, left_count, right_start, right_type, right_count, owns, frequency, values, num_values = (
+        corpus
+    )
+    tags, cells, types, tokens, by_value = chain
+    alpha, beta, level, temperature, repeat, log_alpha, _, log_beta = setting
+    side, k, changes = cells.shape[0], types.shape[0], 0
+    extended, score, weight = extended_tags(tags, k), np.empty(k), np.empty(k)
+    rows, columns = transition_logs(cells, log_alpha, alpha)
+    value_logs, totals = feature_logs(by_value, log_beta, level), cells.sum(axis=1)
+    left, right = np.zeros(side, np.int64), np.zeros(side, np.int64)
+    lefts, rights = np.empty(side, np.int64), np.empty(side, np.int64)
+    for i in order:
+        old, n, own = np.int64(extended[i]), frequency[i], owns[i]
+        met_left = look(i, left_start, left_type, left_count, extended, left, lefts)
+        met_right = look(i, right_start, right_type, right_count, extended, right, rights)
+        put_tokens(
+            old,
+            -1,
+            repeat * own,
+            left,
+            lefts,
+            met_left,
+            right,
+            rights,
+            met_right,
+            cells,
+            rows,
+            columns,
+            log_alpha,
+            alpha,
+        )
+        put_type(i, old, -1, values, frequency, types, tokens, by_value)
+        for a in range(met_left):
+            totals[lefts[a]] -= left[lefts[a]]
+        totals[old] -= n + (repeat - 1) * own
+        score_tokens(score, n, own, repeat, left, lefts, met_left, right, rights, met_right,
+                     rows, columns, totals, types, tokens, num_values, alpha, beta, level)  # fmt: skip
+        add_features(score, i, old, values, by_value, value_logs, log_beta, level)
+        new = draw(score, weight, draws[i], temperature)
+        put_tokens(
+            new,
+            1,
+            repeat * own,
+            left,
+            lefts,
+            met_left,
+            right,
+            rights,
+            met_right,
+            cells,
+            rows,
+            columns,
+            log_alpha,
+            alpha,
+        )
+        put_type(i, new, 1, values, frequency, types, tokens, by_value)
+        for a in range(met_left):
+            totals[lefts[a]] += left[lefts[a]]
+        totals[new] += n + (repeat - 1) * own
+        forget(left, lefts, met_left)
+        forget(right, rights, met_right)
+        if new != old:
+            changes += 1
+            tags[i] = extended[i] = new
+            for tag in (old, new):
+                renew_features(i, tag, values, by_value, value_logs, log_beta, level)
+    return changes
+
+
+@kernel
+def _margins(corpus, chain, setting, wanted, out):
+    """How far a type's own tag stands above its best other one; infinitely where there is none."""
+    left_start, left_type, left_count, right_start, right_type, right_count, owns, frequency, values, num_values = (
+        corpus
+    )
+    tags, cells, types, tokens, by_value = chain
+    alpha, beta, level, _, _, log_alpha, rises, log_beta = setting
+    side, k = cells.shape[0], types.shape[0]
+    extended, score = extended_tags(tags, k), np.empty(k)
+    rows, columns = transition_logs(cells, log_alpha, alpha)
+    value_logs = feature_logs(by_value, log_beta, level)
+    base, terms = size_terms(types, tokens, num_values, side, alpha, beta, level)
+    left, right = np.zeros(side, np.int64), np.zeros(side, np.int64)
+    lefts, rights = np.empty(side, np.int64), np.empty(side, np.int64)
+    for place in range(wanted.shape[0]):
+        i = wanted[place]
+        tag, n, own = np.int64(extended[i]), frequency[i], owns[i]
+        met_left = look(i, left_start, left_type, left_count, extended, left, lefts)
+        met_right = look(i, right_start, right_type, right_count, extended, right, rights)
+        put_tokens(
+            tag, -1, own, left, lefts, met_left, right, rights, met_right, cells, rows, columns, log_alpha, alpha
+        )
+        put_type(i, tag, -1, values, frequency, types, tokens, by_value)
+        score_sizes(score, tag, n, base, terms, types, tokens, num_values, alpha, beta, level)
+        add_transitions(score, own, left, lefts, met_left, right, rights, met_right, cells, rows, columns, rises, alpha)
+        add_features(score, i, tag, values, by_value, value_logs, log_beta, level)
+        put_tokens(tag, 1, own, left, lefts, met_left, right, rights, met_right, cells, rows, columns, log_alpha, alpha)
+        put_type(i, tag, 1, values, frequency, types, tokens, by_value)
+        forget(left, lefts, met_left)
+        forget(right, rights, met_right)
+        height, score[tag] = score[tag], -np.inf
+        out[place] = height - score.max()

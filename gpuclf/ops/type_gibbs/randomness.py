@@ -1,0 +1,36 @@
+"""The order and the draws of a sweep: hashes of (seed, sweep, type), the same for a chain alone and in any batch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from gpuclf.ops.counter_hash import hash64, uniform, visiting_order
+from gpuclf.ops.type_gibbs.records import Visits
+
+# What a draw is for: keeps streams of one seed apart.
+_TAG, _START, _ACCEPT, _PARAMETER = 0x7461, 0x7374, 0x6163, 0x7061
+
+
+def visits(seed: Tensor, sweep: int, num_types: int, temperature: float = 1.0) -> Visits:
+    """All types in the order of (seed, sweep), with a draw each; seed (R,) int64."""
+    types = torch.arange(num_types, device=seed.device)
+    orders = {int(s): visiting_order(int(s), sweep, types) for s in seed.unique()}
+    order = torch.stack([orders[int(s)] for s in seed]) if len(seed) else types.new_zeros((0, num_types))
+    return Visits(order, uniform(hash64(seed[:, None], _TAG, sweep, types)), temperature)
+
+
+def random_tags(seed: Tensor, num_types: int, num_tags: int) -> Tensor:
+    """Uniform tags (R, types) int32 to begin with."""
+    types = torch.arange(num_types, device=seed.device)
+    return (uniform(hash64(seed[:, None], _START, types)) * num_tags).to(torch.int32)
+
+
+def acceptance_draws(seed: Tensor, sweep: int, batch: int) -> Tensor:
+    """(R,) float64 in [0, 1): decides whether a batch's tags are accepted."""
+    return uniform(hash64(seed, _ACCEPT, sweep, batch))
+
+
+def parameter_draws(seed: Tensor, sweep: int, parameter: int, number: int) -> Tensor:
+    """(R,) float64 in [0, 1): the number-th draw for a parameter of the chains after a sweep."""
+    return uniform(hash64(seed, _PARAMETER, sweep, parameter, number))
