@@ -2,8 +2,10 @@
 
 The direction is a combination of the remembered steps s, gradient changes y and the gradient, so only its coefficients
 are computed by the two-loop recursion, from tables of inner products (Chen, Wang & Zhou 2014, "Large-scale L-BFGS using
-MapReduce"). Vectors are read once for their products with the gradient and once for the sum. What a vector is, only the
-caller's `dots` knows.
+MapReduce"). Vectors are read once for their products with the gradient and once for the sum.
+
+The first guess of the inverse Hessian is scale · D with a diagonal D, from the caller: that of the Hessian itself makes
+frequent and rare features alike (Nocedal & Wright 2006, section 7.2). Where there is none, D is the identity.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ Dots = Callable[[Sequence[tuple[Tensor, Tensor]]], Tensor]  # pairs of vectors -
 class History:
     """The last m steps of R replicas, each in the slot (its number mod m).
 
-    steps, changes (m, M, R, K); sy[i, j] = s_i · y_j, yy[i, j] = y_i · y_j, (m, m, R) float64; s_g, y_g (m, R):
-    products with the latest gradient; usable (m, R) bool: s · y > 0, else the slot does not count for the replica.
+    steps, changes (m, M, R, K); sy[i, j] = s_i · y_j, yy[i, j] = y_i · D y_j, (m, m, R) float64; s_g, y_g (m, R):
+    s_i · g and y_i · D g with the latest gradient; usable (m, R) bool: s · y > 0, else the slot does not count for the replica.
     gpuclf.models.replica_axis reads the metadata.
     """
 
@@ -57,29 +59,46 @@ def empty_history(size: int, like: Tensor) -> History:
     )
 
 
-def remember(history: History, step: Tensor, change: Tensor, gradient: Tensor, dots: Dots) -> History:
-    """The history with one more step, its gradient change, and the gradient after it. The tensors are reused."""
+def remember(
+    history: History, step: Tensor, change: Tensor, gradient: Tensor, inverse: Tensor | None, dots: Dots
+) -> History:
+    """The history with one more step, its gradient change, and the gradient after it. The tensors are reused.
+
+    inverse (M, R, K): the diagonal D, the same as in all calls since `rescaled`; None: the identity.
+    """
     size = history.steps.shape[0]
     slot, known = history.count % size, min(history.count, size)
     history.steps[slot] = step
     history.changes[slot] = change
     slots = range(min(known + 1, size))
-    pairs = [(history.steps[i], gradient) for i in slots] + [(history.changes[i], gradient) for i in slots]
-    pairs += [(history.steps[slot], history.changes[slot]), (history.changes[slot], history.changes[slot])]
-    products = dots(pairs)
+    pulled = gradient if inverse is None else gradient * inverse
+    bent = change if inverse is None else change * inverse
+    pairs = [(history.steps[i], gradient) for i in slots] + [(history.changes[i], pulled) for i in slots]
+    products = dots([*pairs, (step, change), (change, bent), (step, step), (change, change)])
     s_g, y_g = torch.zeros_like(history.s_g), torch.zeros_like(history.y_g)
-    s_g[: len(slots)], y_g[: len(slots)] = products[: len(slots)], products[len(slots) : -2]
+    s_g[: len(slots)], y_g[: len(slots)] = products[: len(slots)], products[len(slots) : -4]
+    own, curved, length, rise = products[-4:]
     # y is the change of the gradient, so products with it are changes of products.
     history.sy[:, slot] = s_g - history.s_g
     history.sy[slot] = 0
     history.yy[:, slot] = history.yy[slot] = y_g - history.y_g
-    history.sy[slot, slot], history.yy[slot, slot] = products[-2], products[-1]
-    history.usable[slot] = products[-2] > 1e-12 * products[-1].sqrt() * _length(history, slot, dots)
+    history.sy[slot, slot], history.yy[slot, slot] = own, curved
+    history.usable[slot] = own > 1e-12 * rise.sqrt() * length.sqrt()
     return replace(history, s_g=s_g, y_g=y_g, count=history.count + 1)
 
 
-def _length(history: History, slot: int, dots: Dots) -> Tensor:
-    return dots([(history.steps[slot], history.steps[slot])])[0].clamp(min=0).sqrt()
+def rescaled(history: History, gradient: Tensor, inverse: Tensor, dots: Dots) -> History:
+    """The history under another diagonal D; `gradient` is the latest one."""
+    known = min(history.count, history.steps.shape[0])
+    if not known:
+        return history
+    changes = list(history.changes[:known])
+    yy, y_g = torch.zeros_like(history.yy), torch.zeros_like(history.y_g)
+    for i, change in enumerate(changes):
+        bent = change * inverse
+        yy[i, :known] = dots([(other, bent) for other in changes])
+        y_g[i] = dots([(bent, gradient)])[0]
+    return replace(history, yy=yy, y_g=y_g)
 
 
 def forget(history: History, replicas: Tensor) -> History:
@@ -87,8 +106,8 @@ def forget(history: History, replicas: Tensor) -> History:
     return replace(history, usable=history.usable & ~replicas)
 
 
-def descent_direction(history: History, gradient: Tensor) -> Tensor:
-    """-H·gradient (M, R, K); the negative gradient for replicas without a usable step."""
+def descent_direction(history: History, gradient: Tensor, inverse: Tensor | None = None) -> Tensor:
+    """-H·gradient (M, R, K); -D·gradient for replicas without a usable step."""
     size = history.steps.shape[0]
     known = min(history.count, size)
     newest_first = [(history.count - 1 - age) % size for age in range(known)]
@@ -111,6 +130,11 @@ def descent_direction(history: History, gradient: Tensor) -> Tensor:
         for j in list(reversed(newest_first))[:place]:
             product += weight[j] * history.sy[j, i]
         weight[i] = torch.where(history.usable[i], alpha[i] - rho[i] * product, 0.0)
-    vectors = [gradient, *(history.steps[i] for i in newest_first), *(history.changes[i] for i in newest_first)]
-    factors = [-scale, *(-weight[i] for i in newest_first), *(scale * alpha[i] for i in newest_first)]
-    return replica_combination(torch.stack(factors), vectors)
+    steps, changes = ([part[i] for i in newest_first] for part in (history.steps, history.changes))
+    along_steps = [-weight[i] for i in newest_first]
+    along_rest = [-scale, *(scale * alpha[i] for i in newest_first)]
+    if inverse is None:
+        return replica_combination(torch.stack([*along_rest, *along_steps]), [gradient, *changes, *steps])
+    rest = replica_combination(torch.stack(along_rest), [gradient, *changes]) * inverse
+    ones = torch.ones_like(scale)
+    return replica_combination(torch.stack([ones, *along_steps]), [rest, *steps])

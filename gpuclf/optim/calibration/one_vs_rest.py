@@ -34,11 +34,13 @@ def one_vs_rest(scores: Floats, log_odds: bool) -> Floats:
         np.put_along_axis(shifted, best, -rest.max(axis=1, keepdims=True), axis=1)
         return shifted
     # 1 - p of the likeliest class would cancel: it is the sum over the others. Theirs does not, as p ≤ 1/2.
-    weight = np.exp(rest)
-    others = weight.sum(axis=1, keepdims=True)
+    second = rest.max(axis=1, keepdims=True)
+    base = np.where(np.isneginf(second), 0.0, second)
     with np.errstate(divide="ignore"):
-        signal = rest - np.log1p(others - weight)
-        np.put_along_axis(signal, best, -np.log(others), axis=1)
+        log_others = base + np.log(np.exp(rest - base).sum(axis=1, keepdims=True))
+    others, weight = np.exp(log_others), np.exp(rest)
+    signal = rest - np.log1p(others - weight)
+    np.put_along_axis(signal, best, -log_others, axis=1)
     return signal
 
 

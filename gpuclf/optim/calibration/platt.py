@@ -17,7 +17,7 @@ from gpuclf.optim.calibration.one_vs_rest import (
     soft_targets,
 )
 
-_AT_ONCE = 1 << 22  # signals whose classes are fitted together
+_AT_ONCE = 1 << 16  # signals whose classes are fitted together: what a core's cache holds
 _MOST = 100  # Newton steps
 _HALVINGS = 40
 _TOLERANCE = 1e-9  # of the gradient, a document; the step is taken that begins there
@@ -64,23 +64,25 @@ def _finite(signal: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def fit_sigmoids(signal: Floats, target: Floats) -> tuple[Floats, Floats]:
-    """slope and intercept (C,) that minimise the cross-entropy of targets in (0, 1) by column; signal (n, C) finite.
+    """slope and intercept (C,) that minimise the cross-entropy of targets (n, C) in (0, 1); signal (n, C) finite.
 
     Signals are centred and scaled meanwhile: the optimum is the same, and no Hessian is nearly singular.
     """
-    mean, spread = signal.mean(axis=0), signal.std(axis=0)
+    x, goals = np.ascontiguousarray(signal.T), np.ascontiguousarray(target.T)
+    mean, spread = x.mean(axis=1), x.std(axis=1)
     spread = np.where(spread > 0, spread, 1.0)
-    x = (signal - mean) / spread
-    share = target.mean(axis=0)
+    x = (x - mean[:, None]) / spread[:, None]
+    share = goals.mean(axis=1)
     a, b = np.zeros_like(share), np.log(share / (1 - share))  # the optimum without any signal
-    left = np.arange(len(share))  # the columns still to improve
+    left = np.arange(len(share))  # the classes still to improve
     for _ in range(_MOST):
-        a_left, b_left, part, goal = a[left], b[left], x[:, left], target[:, left]
-        p = 0.5 * (1 + np.tanh(0.5 * (a_left * part + b_left)))
+        a_left, b_left, part, goal = a[left], b[left], x[left], goals[left]
+        p = 0.5 * (1 + np.tanh(0.5 * _logit(a_left, b_left, part)))
         error, weight = p - goal, p * (1 - p)
-        g_a, g_b = (error * part).sum(axis=0), error.sum(axis=0)
-        h_aa = (weight * part * part).sum(axis=0) + _RIDGE
-        h_ab, h_bb = (weight * part).sum(axis=0), weight.sum(axis=0) + _RIDGE
+        weighted = weight * part
+        g_a, g_b = (error * part).sum(axis=1), error.sum(axis=1)
+        h_aa, h_ab = (weighted * part).sum(axis=1) + _RIDGE, weighted.sum(axis=1)
+        h_bb = weight.sum(axis=1) + _RIDGE
         det = h_aa * h_bb - h_ab * h_ab
         d_a, d_b = -(h_bb * g_a - h_ab * g_b) / det, -(h_aa * g_b - h_ab * g_a) / det
         step = _armijo((a_left, b_left), (d_a, d_b), g_a * d_a + g_b * d_b, part, goal)
@@ -107,8 +109,12 @@ def _armijo(
 
 
 def _cross_entropy(a: Floats, b: Floats, x: Floats, target: Floats) -> Floats:
-    """Σ -t log p - (1 - t) log (1 - p) by column, in the form that does not overflow."""
-    logit = a * x + b
+    """Σ -t log p - (1 - t) log (1 - p) of each class, in the form that does not overflow."""
+    logit = _logit(a, b, x)
     softplus = np.maximum(logit, 0) + np.log1p(np.exp(-np.abs(logit)))
-    total: Floats = (softplus - target * logit).sum(axis=0)
+    total: Floats = (softplus - target * logit).sum(axis=1)
     return total
+
+
+def _logit(a: Floats, b: Floats, x: Floats) -> Floats:
+    return a[:, None] * x + b[:, None]
