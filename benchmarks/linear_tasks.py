@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,7 @@ def load_task(data_set: str, features: BagOfWordsOptions, folds: int) -> Task:
     )
     _, encoded = fit_encoder(open_reader(data.train, data).chunks(), features)
     assert encoded.labels is not None, "a training file has labels"
+    assert isinstance(encoded.rows, SparseRows), "a bag of words is sparse"
     classes = class_order(encoded.labels)
     position = {name: index for index, name in enumerate(classes)}
     labels = np.array([position[label] for label in encoded.labels], dtype=np.int64)
@@ -85,33 +87,39 @@ def train_masks(task: Task) -> torch.Tensor:
     return torch.from_numpy(task.folds[None, :] != np.arange(task.num_folds)[:, None])
 
 
-def our_accuracies(task: Task, grid: Grid, device: torch.device) -> NDArray[np.float64]:
-    """(cells, folds) held-out accuracy. All folds learn their own idf, all models train as one batch."""
+def our_problem(task: Task, grid: Grid, device: torch.device) -> Problem:
+    """All cells × folds as one batch on the device, each fold with the idf and norms of its own training rows.
+
+    What peers get ready-made as well, and so no part of what is timed.
+    """
     labels = torch.from_numpy(task.labels)
-    num_classes = len(task.classes)
-    fitted = fit_views(task.rows, labels, num_classes, train_masks(task), task.features)
+    fitted = fit_views(task.rows, labels, len(task.classes), train_masks(task), task.features)
     cells = len(grid.values)
     replicas = Replicas(
         view=torch.arange(task.num_folds).repeat_interleave(cells),
         seed=torch.zeros(task.num_folds * cells, dtype=torch.int64),
         options={grid.key: torch.tensor(grid.values, dtype=torch.float64).repeat(task.num_folds)},
     )
-    problem = Problem(
+    return Problem(
         rows=sparse_to(task.rows, device),
         labels=labels.to(device),
         keys=torch.from_numpy(task.keys).to(device),
-        num_classes=num_classes,
+        num_classes=len(task.classes),
         views=_views_to(fitted, device),
         replicas=replicas.to(device),
     )
+
+
+def our_accuracies(problem: Problem, task: Task, grid: Grid) -> NDArray[np.float64]:
+    """(cells, folds) held-out accuracy of all models, trained as one batch from the first step on."""
     learner = grid.learner.build(TrainOptions(max_epochs=grid.steps), task.classes)
     state: Any = learner.init(problem)
     for _ in range(grid.steps):
         state = learner.step(problem, state)
-    held_out = HeldOutRows(problem, problem.labels, num_classes).metrics(
+    held_out = HeldOutRows(problem, problem.labels, problem.num_classes).metrics(
         learner.result(problem, state), problem.replicas
     )
-    return held_out["accuracy"].cpu().numpy().reshape(task.num_folds, cells).T
+    return held_out["accuracy"].cpu().numpy().reshape(task.num_folds, len(grid.values)).T
 
 
 def _views_to(views: Views, device: torch.device) -> Views:
@@ -125,17 +133,37 @@ def _views_to(views: Views, device: torch.device) -> Views:
 
 def as_given_to_peers(task: Task) -> scipy.sparse.csr_matrix:
     """The same rows as a scipy matrix, weighted with statistics of all documents; what peers get ready-made."""
-    rows: SparseRows = task.rows
+    everyone = torch.ones(1, task.rows.num_docs, dtype=torch.bool)
     labels = torch.from_numpy(task.labels)
-    everyone = torch.ones(1, rows.num_docs, dtype=torch.bool)
-    view = fit_views(rows, labels, len(task.classes), everyone, task.features)
+    return _matrix(task.rows, fit_views(task.rows, labels, len(task.classes), everyone, task.features), 0)
+
+
+def _matrix(rows: SparseRows, views: Views, view: int) -> scipy.sparse.csr_matrix:
+    """The rows under one view, float64."""
     values = rows.val.to(torch.float64)
-    if view.col_scale is not None:
-        values = values * view.col_scale[0, rows.col.long()]
-    if view.row_scale is not None:
-        values = values * view.row_scale[0].repeat_interleave(rows.crow.diff())
+    if views.col_scale is not None:
+        values = values * views.col_scale[view, rows.col.long()]
+    if views.row_scale is not None:
+        values = values * views.row_scale[view].repeat_interleave(rows.crow.diff())
     shape = (rows.num_docs, rows.num_features)
     return scipy.sparse.csr_matrix((values.numpy(), rows.col.numpy() - 1, rows.crow.numpy()), shape=shape)
+
+
+def peer_on_our_folds(
+    problem: Problem, task: Task, make_peer: Callable[..., Any], option: str, values: tuple[float, ...]
+) -> NDArray[np.float64]:
+    """(cells, folds) held-out accuracy of the peer where it gets, fold by fold, exactly the numbers that ours gets:
+    the fold's own idf and norms, and the features of its training rows only."""
+    rows, views = sparse_to(task.rows, torch.device("cpu")), _views_to(problem.views, torch.device("cpu"))
+    accuracies = np.empty((len(values), task.num_folds))
+    for fold in range(task.num_folds):
+        matrix, train = _matrix(rows, views, fold), task.folds != fold
+        known = np.flatnonzero(matrix[train].getnnz(axis=0))
+        own, held_out = matrix[train][:, known], matrix[~train][:, known]
+        for cell, value in enumerate(values):
+            fitted = make_peer().set_params(**{option: value}).fit(own, task.labels[train])
+            accuracies[cell, fold] = fitted.score(held_out, task.labels[~train])
+    return accuracies
 
 
 def peer_accuracies(
