@@ -7,6 +7,7 @@ else needs to know a learner's fields.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -15,11 +16,28 @@ from torch import Tensor
 
 RecordT = TypeVar("RecordT")
 _AXIS = "replica_axis"
+_FILL = "fill"
 
 
-def replica_field(axis: int = 0, *, optional: bool = False) -> Any:
-    """A dataclass field whose tensor has the replicas on `axis`; an optional one may be None, its default."""
-    return field(default=None, metadata={_AXIS: axis}) if optional else field(metadata={_AXIS: axis})
+def replica_field(axis: int = 0, *, optional: bool = False, fill: int | None = None) -> Any:
+    """A dataclass field whose tensor has the replicas on `axis`; an optional one may be None, its default.
+
+    With `fill`, replicas may be of different size on the other axes, and the shorter are padded with it.
+    """
+    about = {_AXIS: axis} if fill is None else {_AXIS: axis, _FILL: fill}
+    return field(default=None, metadata=about) if optional else field(metadata=about)
+
+
+def padded_like(tensors: Sequence[Tensor], fill: int, from_axis: int = 0) -> list[Tensor]:
+    """The tensors, each padded with `fill` to the largest size among them on every axis from `from_axis` on."""
+    shape = [max(sizes) for sizes in zip(*(t.shape for t in tensors), strict=True)]
+    out = []
+    for tensor in tensors:
+        wanted = [*tensor.shape[:from_axis], *shape[from_axis:]]
+        made = tensor.new_full(wanted, fill)
+        made[tuple(slice(0, size) for size in tensor.shape)] = tensor
+        out.append(made)
+    return out
 
 
 def take_replicas(record: RecordT, index: Tensor) -> RecordT:
@@ -40,6 +58,9 @@ def put_replicas(record: RecordT, index: Tensor, source: RecordT) -> RecordT:
     for item in fields(record):  # type: ignore[arg-type]
         old, new = getattr(record, item.name), getattr(source, item.name)
         if isinstance(old, Tensor) and _AXIS in item.metadata:
+            if _FILL in item.metadata and old.shape[1:] != new.shape[1:]:
+                assert item.metadata[_AXIS] == 0, "replicas of different size lead"
+                old, new = padded_like([old, new], item.metadata[_FILL], from_axis=1)
             changes[item.name] = old.index_copy(item.metadata[_AXIS], index.to(old.device), new)
         elif is_dataclass(old) and not isinstance(old, type):
             changes[item.name] = put_replicas(old, index, new)

@@ -37,7 +37,8 @@ def grow_forest(
     codes = np.ascontiguousarray(table.codes.numpy())
     base = np.concatenate([[0], np.cumsum(table.num_values)]).astype(np.int64)
     classes = class_weight.shape[1]
-    law = law_of(rules, base, int((class_weight.max(dim=1).values * weight.sum(dim=1)).max()))
+    most = max(int((times[labels] * copies).sum()) for times, copies in zip(class_weight, weight, strict=True))
+    law = law_of(rules, base, most)
     mode = {"composed": COMPOSED, "sorted": SORTED, "binary": BINARY}[rules.splits]
     grown: list[Any] = [None] * keys.numel()
 
