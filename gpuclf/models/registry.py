@@ -7,22 +7,40 @@ from typing import Annotated
 from pydantic import Field
 
 from gpuclf.models.learner import LearnerOptions, Predictor
+from gpuclf.models.linear.arow import ArowOptions
 from gpuclf.models.linear.bernoulli_predictor import BernoulliPredictor
+from gpuclf.models.linear.cw import CwOptions
 from gpuclf.models.linear.logistic import LogisticOptions
-from gpuclf.models.linear.mira import MiraOptions
+from gpuclf.models.linear.mira import MiraOptions, Pa2Options
 from gpuclf.models.linear.naive_bayes import NaiveBayesOptions
+from gpuclf.models.linear.online_svm import OnlineSvmOptions
 from gpuclf.models.linear.perceptron import PerceptronOptions
 from gpuclf.models.linear.predictor import LinearPredictor
+from gpuclf.models.linear.scw import ScwOptions
 from gpuclf.models.linear.svm import SvmOptions
 
 ModelOptions = Annotated[
-    PerceptronOptions | MiraOptions | NaiveBayesOptions | LogisticOptions | SvmOptions,
+    PerceptronOptions
+    | MiraOptions
+    | Pa2Options
+    | OnlineSvmOptions
+    | CwOptions
+    | ArowOptions
+    | ScwOptions
+    | NaiveBayesOptions
+    | LogisticOptions
+    | SvmOptions,
     Field(discriminator="type"),
 ]
 
 LEARNERS: dict[str, type[LearnerOptions]] = {
     "perceptron": PerceptronOptions,
     "mira": MiraOptions,
+    "pa2": Pa2Options,
+    "online_svm": OnlineSvmOptions,
+    "cw": CwOptions,
+    "arow": ArowOptions,
+    "scw": ScwOptions,
     "naive_bayes": NaiveBayesOptions,
     "logistic": LogisticOptions,
     "svm": SvmOptions,

@@ -81,8 +81,21 @@ def to_device(made: Problem, device: torch.device) -> Problem:
 
 
 def option_values(kind: type[LearnerOptions], count: int) -> dict[str, list[float]]:
-    """Different values for every per-replica option of a learner."""
-    return {name: [0.05 * 3**place for place in range(count)] for name in sorted(kind.per_replica)}
+    """Different values for every per-replica option of a learner, all that it may have."""
+    values = {}
+    for name in sorted(kind.per_replica):
+        low, high = _bounds(kind, name.partition(".")[2])
+        spread = [low + (high - low) * (place + 1) / (count + 1) for place in range(count)]
+        values[name] = spread if high < float("inf") else [0.05 * 3**place for place in range(count)]
+    return values
+
+
+def _bounds(kind: type[LearnerOptions], name: str) -> tuple[float, float]:
+    """Between which numbers the option lies; 0 and infinity unless it says more."""
+    marks = kind.model_fields[name].metadata
+    low = [getattr(mark, sign) for mark in marks for sign in ("gt", "ge") if hasattr(mark, sign)]
+    high = [getattr(mark, sign) for mark in marks for sign in ("lt", "le") if hasattr(mark, sign)]
+    return max(low, default=0.0), min(high, default=float("inf"))
 
 
 def all_scores(predictor: object, made: Problem) -> Tensor:

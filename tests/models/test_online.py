@@ -198,7 +198,7 @@ def test_cost_matrix_is_read_by_name(tmp_path: Path) -> None:
     path.write_text("gold\tb\ta\nb\t0\t3\na\t0.5\t0\n", encoding="utf-8")
     assert read_cost_matrix(path, ["a", "b"]).tolist() == [[0.0, 0.5], [3.0, 0.0]]
     learner = MiraOptions(cost=path, cost_augmented=True).build(TrainOptions(), ["a", "b"])
-    assert learner.cost == ((0.0, 0.5), (3.0, 0.0))
+    assert learner.rule.cost == ((0.0, 0.5), (3.0, 0.0))
 
 
 @pytest.mark.parametrize(

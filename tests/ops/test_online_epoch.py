@@ -13,6 +13,7 @@ import torch
 
 from gpuclf.ops.online_epoch import Counts, Model, Rule, ScaledRows, Streams, cpu, online_epoch, reference, torch_walk
 from gpuclf.ops.online_epoch.blocks import online_epoch_blocks
+from gpuclf.ops.online_epoch.tasks import tasks
 from tests.ops.online_problem import GAMMA, C, Setting, csr, setting, values
 
 Epoch = Callable[..., Counts]
@@ -194,13 +195,13 @@ def test_every_limit_of_a_stream_gives_what_it_gives_alone(
 
 def test_tasks_cover_every_replica_once_and_fill_the_threads() -> None:
     start = [0, 7, 14, 21, 28, 35]
-    tasks = cpu._tasks(start, start[1:], [100] * 5, 20, 2)
-    assert sorted(r for _, a, b in tasks for r in range(a, b)) == list(range(35))
-    assert sorted(b - a for _, a, b in tasks) == [3, 4, 7, 7, 7, 7]  # 5 streams on 2 threads: only the last is cut
-    wide = cpu._tasks([0, 10], [10], [5], 1000, 1)
+    pieces = tasks(start, start[1:], [100] * 5, 20, 2)
+    assert sorted(r for _, a, b in pieces for r in range(a, b)) == list(range(35))
+    assert sorted(b - a for _, a, b in pieces) == [3, 4, 7, 7, 7, 7]  # 5 streams on 2 threads: only the last is cut
+    wide = tasks([0, 10], [10], [5], 1000, 1)
     assert [b - a for _, a, b in wide] == [1] * 10
-    assert cpu._tasks([0, 3], [3], [0], 5, 2) == []
-    assert cpu._tasks([0, 7], [4], [9], 20, 2) == [(0, 0, 2), (0, 2, 7)]  # replicas 4 to 6 are no work
+    assert tasks([0, 3], [3], [0], 5, 2) == []
+    assert tasks([0, 7], [4], [9], 20, 2) == [(0, 0, 2), (0, 2, 7)]  # replicas 4 to 6 are no work
 
 
 def test_replicas_that_no_limit_has_parted_are_walked_once() -> None:

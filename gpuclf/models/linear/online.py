@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.models.replica_axis import replica_field
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.ops.counter_hash import visiting_order
-from gpuclf.ops.online_epoch import Model, Rule, ScaledRows, Streams, online_epoch
+from gpuclf.ops.online_epoch import Counts, ScaledRows, Streams
 
 TRAIN_KEYS = frozenset({"max_epochs", "shuffle", "batch", "batch_update", "tol", "early_stopping", "evaluate_every"})
 _FEATURES = 4096  # features whose weights are compared at once
@@ -27,7 +27,8 @@ class OnlineState:
 
     weights and sums (V+1, R, K) float32, sums None without averaging: the average is weights - sums / steps;
     steps (R,) int64 instances seen, those to come counted ahead where they change nothing (see `step`);
-    limited (R,) bool: C has decided a step's length (see `Model`);
+    covariance (V+1, R, K) float32 of the rules that have one, else None;
+    limited (R,) bool: C has decided a step's length (see gpuclf.ops.online_epoch.Model);
     previous (V+1, R, K): the result one epoch earlier, kept only for `tol`;
     change (R,) float64: relative change of the result in the last epoch, inf before there is one;
     mistakes, updates (R,) int64, loss (R,) float64: of the last epoch.
@@ -36,6 +37,7 @@ class OnlineState:
     epoch: int
     weights: Tensor = replica_field(1)
     sums: Tensor | None = replica_field(1)
+    covariance: Tensor | None = replica_field(1)
     previous: Tensor | None = replica_field(1)
     steps: Tensor = replica_field()
     limited: Tensor = replica_field()
@@ -45,19 +47,32 @@ class OnlineState:
     loss: Tensor = replica_field()
 
 
+class OnlineRule(Protocol):
+    """What an online learner does with the rows of an epoch: see gpuclf.models.linear.online_rules."""
+
+    @property
+    def has_covariance(self) -> bool:
+        """Whether the state holds a covariance; it begins at 1."""
+        ...
+
+    def epoch(
+        self, problem: Problem, rows: ScaledRows, streams: Streams, state: OnlineState, train: TrainOptions
+    ) -> Counts:
+        """One epoch. Changes the tensors of the state in place, steps among them."""
+        ...
+
+    def lasting(self, problem: Problem) -> Tensor:
+        """(R,) bool: replicas that an epoch without an update leaves as they are, and so does every later one."""
+        ...
+
+
 @dataclass(frozen=True)
 class OnlineLearner:
-    """Runs an online rule; a step is an epoch. C and gamma come per replica, or from here where no grid varies them."""
+    """Runs an online rule; a step is an epoch."""
 
     train: TrainOptions
     average: bool
-    step_rule: Literal["perceptron", "pa1", "pa2"]
-    update_on: Literal["error", "margin"] = "error"
-    C: float = 1.0
-    gamma: float = 1.0
-    scaled_margin: bool = False
-    cost_augmented: bool = False
-    cost: tuple[tuple[float, ...], ...] | None = field(default=None, repr=False)
+    rule: OnlineRule
 
     def init(self, problem: Problem) -> OnlineState:
         """All weights zero."""
@@ -69,6 +84,7 @@ class OnlineLearner:
             epoch=0,
             weights=_zeros(shape, device),
             sums=_zeros(shape, device) if self.average else None,
+            covariance=_zeros(shape, device).fill_(1.0) if self.rule.has_covariance else None,
             previous=_zeros(shape, device) if self.train.tol is not None else None,
             steps=zeros,
             limited=torch.zeros_like(zeros, dtype=torch.bool),
@@ -79,25 +95,24 @@ class OnlineLearner:
         )
 
     def step(self, problem: Problem, state: OnlineState) -> OnlineState:
-        """One epoch. The old state's weights, sums, steps, limited and previous are reused.
+        """One epoch. The old state's weights, sums, covariance, steps, limited and previous are reused.
 
-        A replica that made no update would make none in any later epoch either. It is finished; so that its average is
-        that over max_epochs epochs, as if it had run on, the instances of those to come are counted at once.
+        A replica that made no update mostly would make none in any later epoch either. It is finished; so that its
+        average is that over max_epochs epochs, as if it had run on, the instances of those to come are counted at once.
         """
         rows, views = problem.rows, problem.views
         assert isinstance(rows, SparseRows), "an online linear learner works on sparse rows"
         scaled = ScaledRows(rows.crow, rows.col, rows.val, problem.labels, views.col_scale, views.row_scale)
-        model = Model(state.weights, state.sums, state.steps, state.limited)
         streams = streams_of(problem, state.epoch, self.train.shuffle)
-        mean = self.train.batch_update == "mean"
-        counts = online_epoch(scaled, streams, self._rule(problem), model, self.train.batch, mean)
+        counts = self.rule.epoch(problem, scaled, streams, state, self.train)
         change = state.change
         if state.previous is not None:
             change = _remember(state.weights, state.sums, state.steps, state.previous)
         steps = state.steps
         if self.train.tol is None and self.train.early_stopping is None:  # else fewer epochs may be wanted
             epochs = max(self.train.max_epochs, state.epoch + 1)
-            steps = torch.where(counts.updates == 0, epochs * _instances(problem), steps)
+            settled = (counts.updates == 0) & self.rule.lasting(problem)
+            steps = torch.where(settled, epochs * _instances(problem), steps)
         return replace(
             state,
             epoch=state.epoch + 1,
@@ -110,7 +125,7 @@ class OnlineLearner:
 
     def finished(self, problem: Problem, state: OnlineState) -> Tensor:
         """An epoch without an update changes nothing for good; with `tol`, so does a small change (2.3.2)."""
-        done = state.updates == 0
+        done = (state.updates == 0) & self.rule.lasting(problem)
         if self.train.tol is not None:
             done = done | (state.change <= self.train.tol)
         return done if state.epoch else torch.zeros_like(done)
@@ -128,20 +143,6 @@ class OnlineLearner:
         loss = state.loss / _instances(problem).clamp(min=1)
         figures = {"mistakes": state.mistakes, "updates": state.updates, "loss": loss}
         return figures if self.train.tol is None else {**figures, "change": state.change}
-
-    def _rule(self, problem: Problem) -> Rule:
-        options, like = problem.replicas.options, torch.ones(len(problem.replicas), dtype=torch.float64)
-        device = problem.labels.device
-        cost = None if self.cost is None else torch.tensor(self.cost, dtype=torch.float64, device=device)
-        return Rule(
-            step=self.step_rule,
-            C=options.get("model.C", like * self.C).to(device),
-            gamma=options.get("model.gamma", like * self.gamma).to(device),
-            cost=cost,
-            update_on=self.update_on,
-            scaled_margin=self.scaled_margin,
-            cost_augmented=self.cost_augmented,
-        )
 
 
 def streams_of(problem: Problem, epoch: int, shuffle: bool) -> Streams:
@@ -161,6 +162,11 @@ def streams_of(problem: Problem, epoch: int, shuffle: bool) -> Streams:
         orders.append(order[(problem.views.train[view] & (problem.labels >= 0))[order]])
     padded = torch.nn.utils.rnn.pad_sequence(orders, batch_first=True, padding_value=-1)
     return Streams(padded, pairs[:, 0].to(device), start.to(device))
+
+
+def online_bytes(num_features: int, num_classes: int, average: bool, covariance: bool = False) -> int:
+    """Of a replica: weights, the copy that is evaluated, and the sums and the covariance where there are some."""
+    return 4 * (num_features + 1) * num_classes * (2 + average + covariance)
 
 
 def _instances(problem: Problem) -> Tensor:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from gpuclf.models.learner import LearnerOptions
-from gpuclf.models.linear.online import TRAIN_KEYS, OnlineLearner
+from gpuclf.models.linear.online import TRAIN_KEYS, OnlineLearner, online_bytes
+from gpuclf.models.linear.online_rules import MarginRule
 from gpuclf.models.train_options import TrainOptions
 
 
@@ -19,8 +20,7 @@ class PerceptronOptions(LearnerOptions):
     train_keys: ClassVar[frozenset[str]] = TRAIN_KEYS
 
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> OnlineLearner:
-        return OnlineLearner(train=train, average=self.average, step_rule="perceptron")
+        return OnlineLearner(train, self.average, MarginRule("perceptron"))
 
     def bytes_per_replica(self, num_features: int, num_classes: int) -> int:
-        """Weights, their sums, and the averaged copy that is evaluated."""
-        return 4 * (num_features + 1) * num_classes * (3 if self.average else 2)
+        return online_bytes(num_features, num_classes, self.average)

@@ -38,7 +38,7 @@ def online_epoch_blocks(
     block: int = BLOCK,
 ) -> Counts:
     """`gpuclf.ops.online_epoch` by blocks; streams with equally many replicas go together."""
-    counts = no_counts(model)
+    counts = no_counts(model.steps)
     sizes = streams.start[1:] - streams.start[:-1]
     with _full_precision():
         for size in sizes.unique().tolist():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from math import gcd
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from numpy.typing import NDArray
 from gpuclf.ops.online_epoch.cpu_sums import Part, by_feature, join, new_log, sweep
 from gpuclf.ops.online_epoch.cpu_walk import walk
 from gpuclf.ops.online_epoch.records import Counts, Model, Rule, ScaledRows, Streams, no_counts
+from gpuclf.ops.online_epoch.tasks import tasks
 from gpuclf.ops.sparse_rows import flat_weights
 from gpuclf.ops.threads import run_on_threads
 
-_WIDEST = 1024  # weights of a feature that a task takes: a row's weights stay in the L2 cache for the update
 _STEPS = {"perceptron": 0, "pa1": 1, "pa2": 2}
 
 
@@ -29,7 +28,7 @@ def online_epoch(
     docs = rows.labels.numel()
     flat, stride = flat_weights(model.weights)
     sums = flat[:0] if model.sums is None else flat_weights(model.sums)[0]
-    counts = no_counts(model)
+    counts = no_counts(model.steps)
     mistakes, updates, loss = (part.numpy() for part in counts)
     limited = (torch.ones_like(model.steps, dtype=torch.bool) if model.limited is None else model.limited).numpy()
     col_scale = np.ones((1, columns), np.float32) if rows.col_scale is None else rows.col_scale.numpy()
@@ -57,8 +56,8 @@ def online_epoch(
         )  # fmt: skip
         parts.append(Part(log, view[g] % len(col_scale), first, first + lead, last))  # in any order
 
-    tasks = _tasks(start, own, lengths, classes, torch.get_num_threads())
-    run_on_threads([partial(work, *task) for task in tasks])
+    pieces = tasks(start, own, lengths, classes, torch.get_num_threads())
+    run_on_threads([partial(work, *piece) for piece in pieces])
     if logged and parts:
         _sweep(by_feature(*csr, _visited(streams, docs), columns - 1), parts, col_scale, model, classes)
     return counts
@@ -103,27 +102,3 @@ def _walked(rule: Rule, limited: NDArray[Any], steps: NDArray[Any], first: int, 
             break
         end -= 1
     return end
-
-
-def _tasks(
-    start: list[int], own: list[int], lengths: list[int], classes: int, threads: int
-) -> list[tuple[int, int, int]]:
-    """(stream, first replica, last replica + 1) of each task, the longest first.
-
-    A whole stream is the cheapest task, as its rows are read once; but tasks of equal length must fill all threads. So
-    as many streams as go evenly into the threads stay whole and the others are cut into equal parts. Only the replicas
-    up to own[g] are work; the others of the stream go with the last of these.
-    """
-    sizes = [(own[g] - start[g]) * lengths[g] for g in range(len(lengths))]
-    by_size = sorted((g for g, size in enumerate(sizes) if size), key=lambda g: (-sizes[g], g))
-    left_over = len(by_size) % threads
-    parts = threads // gcd(left_over, threads) if left_over else 1
-    tasks = []
-    for rank, g in enumerate(by_size):
-        count = own[g] - start[g]
-        widest = max(1, _WIDEST // classes)
-        wanted = max(parts if rank >= len(by_size) - left_over else 1, -(-count // widest))
-        cuts = [start[g] + count * i // wanted for i in range(wanted + 1)]
-        tasks += [(g, a, b) for a, b in pairwise(cuts) if a < b]
-    tasks.sort(key=lambda task: ((task[1] - task[2]) * lengths[task[0]], task))
-    return [(g, a, start[g + 1] if b == own[g] else b) for g, a, b in tasks]

@@ -40,11 +40,11 @@ def decide(rule: Rule, C: Tensor, gamma: Tensor, scores: Tensor, label: Tensor, 
         nothing = torch.zeros_like(s[..., 0])
         never = torch.zeros_like(label, dtype=torch.bool)
         return Decision(nothing, label, never, nothing, never)
-    mistake = _first_argmax(s) != label
+    mistake = first_argmax(s) != label
     gold = one_hot(label, classes).bool()
     height = s + rule.cost[label] if rule.cost is not None and rule.cost_augmented else s
     # a diverged score is no reason to fail here: the gold class stays out even where every other one is -inf or NaN
-    rival = _first_argmax(height.nan_to_num(nan=torch.finfo(s.dtype).min).masked_fill(gold, -torch.inf))
+    rival = first_argmax(height.nan_to_num(nan=torch.finfo(s.dtype).min).masked_fill(gold, -torch.inf))
     margin = s.gather(-1, label[..., None])[..., 0] - s.gather(-1, rival[..., None])[..., 0]
     if rule.step == "perceptron":
         return Decision(mistake.to(torch.float64), rival, mistake, (-margin).clamp(min=0.0), torch.zeros_like(mistake))
@@ -61,7 +61,7 @@ def decide(rule: Rule, C: Tensor, gamma: Tensor, scores: Tensor, label: Tensor, 
     return Decision(alpha, rival, mistake, (target - margin).clamp(min=0.0), limited)
 
 
-def _first_argmax(values: Tensor) -> Tensor:
+def first_argmax(values: Tensor) -> Tensor:
     """Lowest index of the maximum over the last axis."""
     index = torch.arange(values.shape[-1], device=values.device)
     return torch.where(values == values.amax(-1, keepdim=True), index, values.shape[-1] - 1).amin(-1)

@@ -90,7 +90,7 @@ class Counts(NamedTuple):
     loss: Tensor
 
 
-def no_counts(model: Model) -> Counts:
-    """Counts of nothing, for the replicas of `model`."""
-    nothing = torch.zeros_like(model.steps)
+def no_counts(steps: Tensor) -> Counts:
+    """Counts of nothing, for as many replicas as there are steps (R,)."""
+    nothing = torch.zeros_like(steps)
     return Counts(nothing, nothing.clone(), nothing.to(torch.float64))

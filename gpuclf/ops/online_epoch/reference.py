@@ -13,13 +13,13 @@ def online_epoch(
     rows: ScaledRows, streams: Streams, rule: Rule, model: Model, batch: int = 1, mean: bool = False
 ) -> Counts:
     """See `gpuclf.ops.online_epoch`."""
-    counts = no_counts(model)
+    counts = no_counts(model.steps)
     bounds = streams.start.tolist()
     for g, view in enumerate(streams.view.tolist()):
         replicas = slice(bounds[g], bounds[g + 1])
         order = streams.order[g][streams.order[g] >= 0]
         for begin in range(0, order.numel(), batch):
-            batch_rows = [_row(rows, view, n, model.weights.dtype) for n in order[begin : begin + batch].tolist()]
+            batch_rows = [row_of(rows, view, n, model.weights.dtype) for n in order[begin : begin + batch].tolist()]
             decided = [_decide(rule, replicas, model, *row) for row in batch_rows]
             for (columns, x, label), decision in zip(batch_rows, decided, strict=True):
                 share = decision.alpha / len(batch_rows) if mean else decision.alpha
@@ -36,7 +36,7 @@ def online_epoch(
     return counts
 
 
-def _row(rows: ScaledRows, view: int, n: int, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+def row_of(rows: ScaledRows, view: int, n: int, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
     """Columns (m,) and values (m,) of a row under a view, the offset first, and its label ()."""
     inside = slice(int(rows.crow[n]), int(rows.crow[n + 1]))
     columns, x = rows.col[inside].long(), rows.val[inside].to(dtype)

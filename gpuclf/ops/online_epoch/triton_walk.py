@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from triton.language import tensor
 
 from gpuclf.ops.online_epoch import torch_walk
 from gpuclf.ops.online_epoch.decision import Decision
@@ -35,15 +34,16 @@ def walk(rule: Rule, C: Tensor, gamma: Tensor, scores: Tensor, gram: Tensor, lab
         STEP=_STEPS[rule.step], ON_MARGIN=rule.update_on == "margin", SCALED=rule.scaled_margin,
         COSTS=rule.cost is not None, AUGMENTED=rule.cost is not None and rule.cost_augmented,
         ROWS=triton.next_power_of_2(size), CLASSES=triton.next_power_of_2(classes),
+        enable_fp_fusion=False,  # every product is rounded, as on the CPU
     )  # fmt: skip
     return Decision(alpha, rival, mistake.bool(), loss, limited.bool())
 
 
 @triton.jit
 def _walk_kernel(
-    scores: Any, gram: Any, label: Any, valid: Any, C: Any, gamma: Any, cost: Any,
-    alpha_out: Any, rival_out: Any, mistake_out: Any, loss_out: Any, limited_out: Any,
-    size: Any, replicas: Any, classes: Any,
+    scores: tensor, gram: tensor, label: tensor, valid: tensor, C: tensor, gamma: tensor, cost: tensor,
+    alpha_out: tensor, rival_out: tensor, mistake_out: tensor, loss_out: tensor, limited_out: tensor,
+    size: tensor, replicas: tensor, classes: tensor,
     STEP: tl.constexpr, ON_MARGIN: tl.constexpr, SCALED: tl.constexpr, COSTS: tl.constexpr, AUGMENTED: tl.constexpr,
     ROWS: tl.constexpr, CLASSES: tl.constexpr,
 ):  # fmt: skip

@@ -1,0 +1,278 @@
+"""The epoch as one Triton program per replica, which walks the rows of its stream exactly as the CPU does.
+
+A row's entries are gathered in portions of ENTRIES, each with the K weights of its feature (K padded to a power of
+two). Programs share no output cell. What a program wrote at a row it reads again at the next: a barrier lies between.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+from triton.language import tensor
+
+from gpuclf.ops.instance_epoch.records import FOLD_BELOW, InstanceModel, InstanceRule
+from gpuclf.ops.online_epoch.records import Counts, ScaledRows, Streams, no_counts
+
+_KINDS = {"variance": 0, "scw1": 1, "scw2": 2, "arow": 3, "svm": 4}
+_TILE = 4096  # weights that a program holds at once
+
+
+def instance_epoch(rows: ScaledRows, streams: Streams, rule: InstanceRule, model: InstanceModel) -> Counts:
+    """See `gpuclf.ops.instance_epoch`; at least one replica and two classes."""
+    columns, replicas, classes = model.weights.shape
+    counts = no_counts(model.steps)
+    sizes = streams.start[1:] - streams.start[:-1]
+    stream = torch.repeat_interleave(torch.arange(sizes.numel(), device=sizes.device), sizes, output_size=replicas)
+    order = streams.order.contiguous()
+    lengths = (order >= 0).sum(1)
+    first, second = (number.contiguous() for number in rule.numbers())
+    padded = triton.next_power_of_2(classes)
+    none = model.weights
+    sums = none if model.sums is None else model.sums
+    sigma = none if model.covariance is None else model.covariance
+    cost = first if rule.cost is None else rule.cost.contiguous()
+    _epoch_kernel[(replicas,)](
+        rows.crow, rows.col, rows.val, rows.labels.contiguous(),
+        _or(rows.col_scale, rows.val), _or(rows.row_scale, rows.val),
+        order, lengths, streams.view.contiguous(), stream, none, sums, sigma, cost, first, second, model.steps,
+        counts.mistakes, counts.updates, counts.loss,
+        order.shape[1], rows.labels.numel(), columns, classes,
+        none.stride(0), none.stride(1), sums.stride(0), sums.stride(1), sigma.stride(0), sigma.stride(1),
+        KIND=_KINDS[rule.kind], PRECISION=rule.diagonal == "precision", INVERSE=rule.eta is None,
+        COSTS=rule.cost is not None, AVERAGE=model.sums is not None, FLOOR=FOLD_BELOW,
+        COL_SCALED=rows.col_scale is not None, ROW_SCALED=rows.row_scale is not None,
+        CLASSES=padded, ENTRIES=max(1, min(64, _TILE // padded)),
+        enable_fp_fusion=False,  # every product is rounded, as on the CPU
+    )  # fmt: skip
+    return counts
+
+
+def _or(scale: Tensor | None, other: Tensor) -> Tensor:
+    return other if scale is None else scale.contiguous()
+
+
+@triton.jit
+def _values(
+    col: tensor, val: tensor, col_scale: tensor, factor: tensor, at: tensor, end: tensor, view: tensor, columns: tensor,
+    COL_SCALED: tl.constexpr,
+) -> tuple[tensor, tensor, tensor]:  # fmt: skip
+    """Columns and float64 values of the entries `at`, those from `end` on the offset's with value 0."""
+    there = at < end
+    v = tl.load(col + at, mask=there, other=0).to(tl.int64)
+    x = tl.load(val + at, mask=there, other=0.0).to(tl.float64)
+    if COL_SCALED:
+        x = x * tl.load(col_scale + view * columns + v, mask=there, other=0.0).to(tl.float64)
+    return v, x * factor, there
+
+
+@triton.jit
+def _step(
+    m: tensor, v: tensor, first: tensor, second: tensor, KIND: tl.constexpr
+) -> tuple[tensor, tensor, tensor, tensor]:
+    """α, ρ, β and the violation: see gpuclf.ops.instance_epoch.decision."""
+    square = first * first
+    safe = tl.where(v > 0.0, v, 1.0)
+    if KIND == 3:
+        violation = 1.0 - m
+        beta = 1.0 / (safe + first)
+        alpha = violation * beta
+        rho = 1.0 / first
+    elif KIND == 0:
+        violation = first * v - m
+        b = 1.0 + 2.0 * first * m
+        a = 1.0 - 2.0 * first * m
+        root = tl.sqrt(a * a + 8.0 * square * v)
+        above = tl.where(b > 0.0, 2.0 * violation, root - b)
+        alpha = above / tl.where(b > 0.0, safe * (root + b), 4.0 * first * safe)
+        rho = 2.0 * alpha * first
+        beta = rho / (1.0 + rho * v)
+    else:
+        violation = first * tl.sqrt(v) - m
+        excess = violation * (first * tl.sqrt(v) + m)
+        if KIND == 1:
+            psi = 1.0 + square / 2.0
+            zeta = 1.0 + square
+            root = tl.sqrt(m * m * square * square / 4.0 + v * square * zeta)
+            b = m * psi
+            above = tl.where(m > 0.0, excess, root - b)
+            alpha = tl.minimum(above / tl.where(m > 0.0, safe * (root + b), safe * zeta), second)
+        else:
+            n = v + 0.5 / second
+            b = m * (2.0 * n + square * v)
+            root = first * tl.sqrt(square * m * m * v * v + 4.0 * n * v * (n + v * square))
+            above = tl.where(m > 0.0, 2.0 * excess, root - b)
+            below = 2.0 * n * (n + v * square)
+            alpha = above / tl.where(m > 0.0, root + b, tl.where(below > 0.0, below, 1.0))
+        whole = alpha * v * first
+        root_u = 2.0 * safe / (whole + tl.sqrt(whole * whole + 4.0 * safe))
+        rho = alpha * first / root_u
+        beta = alpha * first / (root_u + whole)
+    alpha = tl.where((violation > 0.0) & (v > 0.0), alpha, 0.0)
+    return alpha, rho, beta, tl.where(violation <= 0.0, 0.0, violation)
+
+
+@triton.jit
+def _add(flat: tensor, cell: tensor, change: tensor, mask: tensor) -> tensor:
+    """Adds to the cells in float64; how many of them are no finite numbers then."""
+    new = (tl.load(flat + cell, mask=mask, other=0.0).to(tl.float64) + change).to(flat.dtype.element_ty)
+    tl.store(flat + cell, new, mask=mask)
+    wide = new.to(tl.float64)
+    return tl.sum(tl.where(mask & (wide - wide != 0.0), 1, 0), axis=0)
+
+
+@triton.jit
+def _learn(
+    v: tensor, x: tensor, mask: tensor, k: tensor, amount: tensor, rho: tensor, beta: tensor, before: tensor,
+    weights: tensor, sums: tensor, sigma: tensor, w0: tensor, u0: tensor, c0: tensor,
+    SIGMA: tl.constexpr, PRECISION: tl.constexpr, AVERAGE: tl.constexpr,
+) -> tensor:  # fmt: skip
+    """Class k of one portion of a row; how many cells are no finite numbers afterwards."""
+    change = amount * x
+    if SIGMA:
+        at = sigma + v * c0 + k
+        old = tl.load(at, mask=mask, other=0.0).to(tl.float64)
+        change = amount * old * x
+        new = old * tl.maximum(0.0, 1.0 - beta * (x * x) * old)
+        if PRECISION:
+            new = old / (1.0 + rho * (x * x) * old)
+        tl.store(at, new.to(sigma.dtype.element_ty), mask=mask)
+    bad = _add(weights, v * w0 + k, change, mask)
+    if AVERAGE:
+        bad += _add(sums, v * u0 + k, before * change, mask)
+    return bad
+
+
+@triton.jit
+def _fold(
+    weights: tensor, sums: tensor, scale: tensor, factor: tensor,
+    columns: tensor, classes: tensor, w0: tensor, u0: tensor,
+    AVERAGE: tl.constexpr, CLASSES: tl.constexpr, ENTRIES: tl.constexpr,
+) -> None:  # fmt: skip
+    """The weights take over the scale; factor · what they were goes to the sums."""
+    k = tl.arange(0, CLASSES)[None, :]
+    for begin in range(0, columns, ENTRIES):
+        v = (begin + tl.arange(0, ENTRIES)).to(tl.int64)[:, None]
+        mask = (v < columns) & (k < classes)
+        old = tl.load(weights + v * w0 + k, mask=mask, other=0.0).to(tl.float64)
+        tl.store(weights + v * w0 + k, (scale * old).to(weights.dtype.element_ty), mask=mask)
+        if AVERAGE:
+            total = tl.load(sums + v * u0 + k, mask=mask, other=0.0).to(tl.float64) + factor * old
+            tl.store(sums + v * u0 + k, total.to(sums.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def _epoch_kernel(
+    crow: tensor, col: tensor, val: tensor, labels: tensor, col_scale: tensor, row_scale: tensor,
+    order: tensor, lengths: tensor, views: tensor, streams: tensor,
+    weights: tensor, sums: tensor, sigma: tensor, cost: tensor,
+    firsts: tensor, seconds: tensor, steps: tensor, mistakes: tensor, updates: tensor, losses: tensor,
+    longest: tensor, docs: tensor, columns: tensor, classes: tensor,
+    w0: tensor, w1: tensor, u0: tensor, u1: tensor, c0: tensor, c1: tensor,
+    KIND: tl.constexpr, PRECISION: tl.constexpr, INVERSE: tl.constexpr, COSTS: tl.constexpr, AVERAGE: tl.constexpr,
+    FLOOR: tl.constexpr, COL_SCALED: tl.constexpr, ROW_SCALED: tl.constexpr, CLASSES: tl.constexpr,
+    ENTRIES: tl.constexpr,
+) -> None:  # fmt: skip
+    r = tl.program_id(0).to(tl.int64)
+    g = tl.load(streams + r)
+    view = tl.load(views + g)
+    weights += r * w1
+    sums += r * u1
+    sigma += r * c1
+    first = tl.load(firsts + r)
+    second = tl.load(seconds + r)
+    k, lane = tl.arange(0, CLASSES), tl.arange(0, ENTRIES)
+    start = tl.load(steps + r).to(tl.float64)
+    scale = start * 0.0 + 1.0
+    total = start
+    seen = start
+    wrong = tl.load(mistakes + r)
+    updated = tl.load(updates + r)
+    loss = tl.load(losses + r)
+    for t in range(tl.load(lengths + g)):
+        n = tl.load(order + g * longest + t)
+        y = tl.load(labels + n)
+        begin = tl.load(crow + n)
+        end = tl.load(crow + n + 1)
+        factor = start * 0.0 + 1.0
+        if ROW_SCALED:
+            factor = tl.load(row_scale + view * docs + n).to(tl.float64)
+        s = tl.load(weights + k, mask=k < classes, other=0.0).to(tl.float64)
+        for e in range(begin, end, ENTRIES):
+            v, x, there = _values(col, val, col_scale, factor, e + lane, end, view, columns, COL_SCALED)
+            tile = tl.load(weights + v[:, None] * w0 + k[None, :], mask=(x != 0.0)[:, None] & (k < classes)[None, :],
+                           other=0.0)  # fmt: skip
+            s += tl.sum(tile.to(tl.float64) * x[:, None], axis=0)
+        real = k < classes
+        s = tl.where(real, s, -float("inf"))
+        best = tl.min(tl.where(real & (s == tl.max(s, axis=0)), k, CLASSES), axis=0)
+        wrong += tl.where(best != y, 1, 0)
+        gold = tl.sum(tl.where(k == y, s, 0.0), axis=0)
+        height = tl.where(real, scale * tl.where(real, s, 0.0), -float("inf"))
+        if KIND < 4:
+            height = tl.where(k == y, -float("inf"), s)
+        elif COSTS:
+            height += tl.load(cost + y * classes + k, mask=real, other=0.0)
+        else:
+            height += tl.where(k == y, 0.0, 1.0)
+        top = tl.max(height, axis=0)
+        allowed = real & (k != y) if KIND < 4 else real
+        rival = tl.min(tl.where(allowed & (height == top), k, CLASSES), axis=0)
+        rival = tl.minimum(rival, classes - 1)  # scores that are no numbers
+        rho = start * 0.0
+        beta = start * 0.0
+        before = seen
+        if KIND < 4:
+            spread = tl.load(sigma + y).to(tl.float64) + tl.load(sigma + rival).to(tl.float64)
+            for e in range(begin, end, ENTRIES):
+                v, x, there = _values(col, val, col_scale, factor, e + lane, end, view, columns, COL_SCALED)
+                both = tl.load(sigma + v * c0 + y, mask=there, other=0.0).to(tl.float64)
+                both += tl.load(sigma + v * c0 + rival, mask=there, other=0.0).to(tl.float64)
+                spread += tl.sum(x * x * both, axis=0)
+            margin = gold - tl.sum(tl.where(k == rival, s, 0.0), axis=0)
+            amount, rho, beta, violation = _step(margin, spread, first, second, KIND)
+            learns = amount > 0.0
+        else:
+            violation = top - scale * gold
+            rate = first
+            keep = 1.0 - second
+            if INVERSE:
+                rate = 1.0 / (second * (seen + 1.0))
+                keep = tl.where(seen > 0.0, 1.0 - 1.0 / (seen + 1.0), 1.0)
+            scale = scale * keep
+            amount = rate / scale
+            before = total
+            learns = rival != y
+        if learns:
+            tl.debug_barrier()
+            one = lane == 0  # the offset, then the entries
+            bad = _learn(lane * 0, tl.where(one, 1.0, 0.0).to(tl.float64), one, y, amount, rho, beta, before,
+                         weights, sums, sigma, w0, u0, c0, KIND < 4, PRECISION, AVERAGE)  # fmt: skip
+            bad += _learn(lane * 0, tl.where(one, 1.0, 0.0).to(tl.float64), one, rival, -amount, rho, beta, before,
+                          weights, sums, sigma, w0, u0, c0, KIND < 4, PRECISION, AVERAGE)  # fmt: skip
+            for e in range(begin, end, ENTRIES):
+                v, x, there = _values(col, val, col_scale, factor, e + lane, end, view, columns, COL_SCALED)
+                bad += _learn(v, x, there & (x != 0.0), y, amount, rho, beta, before,
+                              weights, sums, sigma, w0, u0, c0, KIND < 4, PRECISION, AVERAGE)  # fmt: skip
+                bad += _learn(v, x, there & (x != 0.0), rival, -amount, rho, beta, before,
+                              weights, sums, sigma, w0, u0, c0, KIND < 4, PRECISION, AVERAGE)  # fmt: skip
+            tl.debug_barrier()
+            updated += 1
+            violation = tl.where(bad > 0, float("nan"), violation)
+        loss += violation
+        seen += 1.0
+        if KIND == 4:
+            total += scale
+            if scale < FLOOR:
+                tl.debug_barrier()
+                _fold(weights, sums, scale, seen * scale - total, columns, classes, w0, u0, AVERAGE, CLASSES, ENTRIES)
+                tl.debug_barrier()
+                scale = scale * 0.0 + 1.0
+                total = seen
+    if KIND == 4 and scale != 1.0:
+        tl.debug_barrier()
+        _fold(weights, sums, scale, seen * scale - total, columns, classes, w0, u0, AVERAGE, CLASSES, ENTRIES)
+    tl.store(mistakes + r, wrong)
+    tl.store(updates + r, updated)
+    tl.store(losses + r, loss)

@@ -1,0 +1,58 @@
+"""Triton kernels compile for a GPU, which their interpreter does not show: it knows no types and runs plain Python."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    find_spec("triton") is None or os.environ.get("TRITON_INTERPRET") == "1",
+    reason="no Triton, or its interpreter, which compiles nothing",
+)
+
+
+def compiled(function: Any, types: dict[str, str], constants: dict[str, Any]) -> None:
+    """To machine code for a GPU that need not be there; raises where that is impossible."""
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    names = function.arg_names
+    assert set(names) == set(types) | set(constants)
+    source = ASTSource(
+        fn=function,
+        signature={name: types.get(name, "constexpr") for name in names},
+        constexprs={(names.index(name),): value for name, value in constants.items()},
+    )
+    assert "cubin" in triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"enable_fp_fusion": False}).asm
+
+
+@pytest.mark.parametrize("step", [0, 1, 2])
+def test_the_walk_through_a_block(step: int) -> None:
+    from gpuclf.ops.online_epoch import triton_walk
+
+    types = dict.fromkeys(("C", "gamma", "cost", "alpha_out", "loss_out"), "*fp64")
+    types |= {"scores": "*fp32", "gram": "*fp32", "label": "*i64", "rival_out": "*i64"}
+    types |= dict.fromkeys(("valid", "mistake_out", "limited_out"), "*i32")
+    types |= dict.fromkeys(("size", "replicas", "classes"), "i32")
+    flags = {"ON_MARGIN": step > 0, "SCALED": step == 2, "COSTS": step == 1, "AUGMENTED": step == 1}
+    compiled(triton_walk._walk_kernel, types, {"STEP": step, "ROWS": 64, "CLASSES": 8, **flags})
+
+
+@pytest.mark.parametrize("kind", range(5))
+def test_the_walk_row_by_row(kind: int) -> None:
+    from gpuclf.ops.instance_epoch import triton_walk
+
+    flag = kind % 2 == 0
+    types = dict.fromkeys(("weights", "sums", "sigma"), "*fp32" if kind else "*fp64")
+    types |= dict.fromkeys(("val", "col_scale", "row_scale"), "*fp32")
+    types |= dict.fromkeys(("crow", "labels", "order", "lengths", "views", "streams", "steps"), "*i64")
+    types |= {"col": "*i32", "mistakes": "*i64", "updates": "*i64"}
+    types |= dict.fromkeys(("cost", "firsts", "seconds", "losses"), "*fp64")
+    types |= dict.fromkeys(("longest", "docs", "columns", "classes", "w0", "w1", "u0", "u1", "c0", "c1"), "i32")
+    flags = {"PRECISION": flag, "INVERSE": flag, "COSTS": flag, "AVERAGE": flag, "COL_SCALED": flag, "ROW_SCALED": flag}
+    sizes = {"FLOOR": 1 / 16, "CLASSES": 8 if flag else 64, "ENTRIES": 64}
+    compiled(triton_walk._epoch_kernel, types, {"KIND": kind, **flags, **sizes})
