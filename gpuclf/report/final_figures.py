@@ -6,7 +6,8 @@ from typing import Any
 
 from gpuclf.metrics.ranking import log_probabilities
 from gpuclf.models.linear.predictor import LinearPredictor
-from gpuclf.report.summary import FinalFigures, GridPlan
+from gpuclf.report.ending import ending
+from gpuclf.report.summary import FinalFigures, GridPlan, StepRow
 from gpuclf.train.experiment import ExperimentResult
 from gpuclf.train.grid import expand, seeds_of
 from gpuclf.train.model_file import Model
@@ -34,11 +35,18 @@ def model_weights(model: Model) -> Any:
     return model.predictor.weights[:, 0].cpu()
 
 
-def final_figures(options: ExperimentOptions, config_text: str, result: ExperimentResult) -> FinalFigures:
+def seeks_optimum(model: Model) -> bool:
+    """Whether the learner steps until an objective is at its least, max_iter being the most that it may."""
+    return "max_iter" in type(model.options).model_fields
+
+
+def final_figures(
+    options: ExperimentOptions, config_text: str, result: ExperimentResult, last: StepRow | None = None
+) -> FinalFigures:
     """The record that TensorBoard and the page are given: test documents, or the out-of-fold ones without a test file.
 
     Where scores are joint log probabilities they are made posteriors, as for metrics.json: the joint scores of one
-    document say nothing beside another's.
+    document say nothing beside another's. last: the row of the final model's last step, if there is one.
     """
     shown = result.test if result.test is not None else result.out_of_fold
     model = result.models[0].model
@@ -61,4 +69,5 @@ def final_figures(options: ExperimentOptions, config_text: str, result: Experime
         config_text=config_text,
         seconds=result.metrics["seconds"],
         device=result.metrics["device"],
+        ending=ending(result.metrics, seeks_optimum(model), last),
     )

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from gpuclf.report.console import print_grid, print_test
-from gpuclf.report.final_figures import final_figures, grid_plan
+from gpuclf.report.ending import last_row, not_converged
+from gpuclf.report.final_figures import final_figures, grid_plan, seeks_optimum
+from gpuclf.report.metrics_log import read_rows
 from gpuclf.report.predictions import predictions_file
 from gpuclf.report.run_folder import RunFolder
 from gpuclf.report.run_lock import locked
@@ -63,7 +65,11 @@ def finish(
     for path, predictions in ((folder.predictions, result.test), (folder.path / OUT_OF_FOLD, result.out_of_fold)):
         if predictions is not None:
             _write(path, predictions, result.models[0].model)
-    figures = final_figures(options, config_text, result)
+    short = not_converged(result.metrics, seeks_optimum(result.models[0].model))
+    last = last_row(read_rows(folder.metrics_log), result.models[0].seed) if short else None
+    figures = final_figures(options, config_text, result, last)
+    if short:
+        observer.note(figures.ending[0])
     observer.final(figures)
     _print(options, result)
     for log in folder.worker_logs():

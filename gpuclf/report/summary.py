@@ -63,6 +63,7 @@ class FinalFigures:
     device: str = "cpu"
     pictures: Mapping[str, bytes] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+    ending: Sequence[str] = ()  # sentences on how training ended
 
 
 def step_figures(row: StepRow) -> dict[str, float]:

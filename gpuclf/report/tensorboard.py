@@ -256,6 +256,7 @@ def _texts(figures: FinalFigures) -> dict[str, str]:
         for c in figures.cells
         if (why := cell_failure(c)) not in (None, NOT_EVALUATED)
     ]
+    lines += [f"{_md(line)}\n" for line in figures.ending]
     lines += ["| part | seconds |", "|---|---|", *(f"| {k} | {v:.2f} |" for k, v in figures.seconds.items())]
     texts = {"summary": "\n".join(lines)}
     if figures.config_text:

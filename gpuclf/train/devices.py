@@ -34,6 +34,7 @@ def choose_device(name: str) -> torch.device:
 
 def prepare_process(threads: int | None) -> None:
     """Full float32 products on every device, and the number of CPU threads asked for."""
+    torch.set_float32_matmul_precision("highest")  # first: a process may have allowed less, on CPUs as well
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     if threads is not None:

@@ -19,8 +19,8 @@ from torch import Tensor
 from gpuclf.data.splits import document_keys
 from gpuclf.faults import UserFault
 from gpuclf.features.encoded import Encoded
-from gpuclf.features.rows import SparseRows, Views, sparse_to
-from gpuclf.features.views import apply_scales
+from gpuclf.features.rows import CodeRows, Rows, SparseRows, Views, rows_to
+from gpuclf.features.views import row_scale_of
 from gpuclf.models.learner import LearnerOptions, Problem
 from gpuclf.train.grid import Cell, with_settings
 from gpuclf.train.labelled_file import predict_labelled, read_labelled
@@ -100,7 +100,7 @@ def diagnose(
     encoded = _encoded(model, file.absolute())
     said = predict_labelled(model, encoded)
     known = said.gold < len(model.classes)
-    kinds = _kinds(*_values(model, encoded, torch.device("cpu")))[known.numpy()]
+    kinds = _kinds(model, encoded.rows)[known.numpy()]
     fitted, status = _fitted(model, cell, options.seed, steps, encoded, said.gold, check)
     return Diagnosis(
         documents=len(said.ids),
@@ -126,25 +126,29 @@ def saturated_errors(kinds: NDArray[np.int64], gold: NDArray[np.int64]) -> int:
 
 
 def _encoded(model: Model, file: Path) -> Encoded:
-    encoded = read_labelled(model, model.data, file, "diagnosis", SilentObserver(), Stopwatch())
-    if not isinstance(encoded.rows, SparseRows):
+    return read_labelled(model, model.data, file, "diagnosis", SilentObserver(), Stopwatch())
+
+
+def _scales(model: Model, rows: Rows, device: torch.device) -> tuple[Tensor | None, Tensor | None]:
+    """col_scale and row_scale of the documents on `device`; None for rows that are not scaled."""
+    if not isinstance(rows, SparseRows) or model.col_scale is None:
+        return None, None
+    row_scale = row_scale_of(rows, model.col_scale.cpu(), model.features)
+    return model.col_scale.to(device), None if row_scale is None else row_scale.to(device)
+
+
+def _kinds(model: Model, rows: Rows) -> NDArray[np.int64]:
+    """(docs,) numbers of documents by what the model is given of them: equal where all values are."""
+    if isinstance(rows, CodeRows):
+        return np.unique(rows.codes.numpy(), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    if not isinstance(rows, SparseRows):
         raise UserFault(
             f"{model.options.type} does not classify documents by features, so its error cannot be taken apart",
             remedy="leave --diagnose out",
         )
-    return encoded
-
-
-def _values(model: Model, encoded: Encoded, device: torch.device) -> tuple[SparseRows, Tensor, Tensor]:
-    """The documents' rows, col_scale and row_scale, on `device`."""
-    assert isinstance(encoded.rows, SparseRows)
-    assert model.col_scale is not None
-    row_scale = apply_scales(encoded.rows, model.col_scale.cpu(), model.features)
-    return sparse_to(encoded.rows, device), model.col_scale.to(device), row_scale.to(device)
-
-
-def _kinds(rows: SparseRows, col_scale: Tensor, row_scale: Tensor) -> NDArray[np.int64]:
-    """(docs,) numbers of documents by what the model is given of them: equal where all values are."""
+    col_scale, row_scale = _scales(model, rows, torch.device("cpu"))
+    assert col_scale is not None
+    assert row_scale is not None
     scale = col_scale[rows.col.long()]
     doc = torch.repeat_interleave(torch.arange(rows.num_docs), rows.crow.diff())
     value = (rows.val * scale * row_scale[doc]).numpy()
@@ -170,14 +174,16 @@ def _fitted(
     train = type(options.train).model_validate(options.train.model_dump(exclude_defaults=True))
     if train.early_stopping is not None:
         train = train.model_copy(update={"early_stopping": None, "max_epochs": steps})
-    rows, col_scale, row_scale = _values(model, encoded, device)
+    rows = rows_to(encoded.rows, device)
+    col_scale, row_scale = _scales(model, encoded.rows, device)
+    views = [None if scale is None else scale[None] for scale in (col_scale, row_scale)]
     labels = gold.masked_fill(gold >= len(model.classes), -1).to(device)
     problem = Problem(
         rows=rows,
         labels=labels,
         keys=torch.from_numpy(document_keys(encoded.ids)).to(device),
         num_classes=len(model.classes),
-        views=Views((labels >= 0)[None], col_scale[None], row_scale[None]),
+        views=Views((labels >= 0)[None], *views),
         replicas=as_replicas([Replica(cell, seed, 0)], learner.per_replica, device),
     )
     loop = BatchLoop(learner.build(train, model.classes), problem, train, learner.max_steps(train))
@@ -195,5 +201,5 @@ def _training(model: Model, file: Path) -> tuple[int, int] | None:
     assert encoded.labels is not None
     names = {name: place for place, name in enumerate(dict.fromkeys(encoded.labels))}
     gold = np.array([names[label] for label in encoded.labels], dtype=np.int64)
-    kinds = _kinds(*_values(model, encoded, torch.device("cpu")))
+    kinds = _kinds(model, encoded.rows)
     return len(gold), saturated_errors(kinds, gold)

@@ -60,7 +60,7 @@ def run_classification(context: RunContext) -> ExperimentResult | None:
     calibration = _calibration(context, corpus, cell, grid)
     if calibration is not None:
         models = calibrated(models, calibration.calibrator)
-    save_model(context.folder, models[0].model)
+    save_model(context.folder, models[0].model, {"status": models[0].status, "steps": models[0].steps})
     return _finished(context, corpus, cells, cell, grid, models, calibration)
 
 

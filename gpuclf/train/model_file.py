@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from gpuclf.features.views import row_scale_of
 from gpuclf.models.learner import LearnerOptions, Predictor
 from gpuclf.models.replica_axis import flatten
 from gpuclf.optim.calibration import CALIBRATORS, Calibrator, calibrator_name
-from gpuclf.train.model_store import data_of, incomplete, learner_of, read_files, write_files
+from gpuclf.train.model_store import data_of, incomplete, learner_of, read_files, task_of, write_files
 from gpuclf.train.predictor_pack import pack_predictor, unpack_predictor
 
 _CALIBRATOR = "calibrator."  # begins the names of its numbers
@@ -67,8 +68,11 @@ class Model:
         return scores, flagged.any(dim=0).cpu()
 
 
-def save_model(folder: Path, model: Model) -> None:
-    """Writes both files, each whole or not at all; the numbers first, so that model.json means a complete model."""
+def save_model(folder: Path, model: Model, training: Mapping[str, Any] | None = None) -> None:
+    """Writes both files, each whole or not at all; the numbers first, so that model.json means a complete model.
+
+    training: how it ended, for whoever reads the file; a loaded model does not need it.
+    """
     tensors, predictor = pack_predictor(model.predictor)
     numbers = {f"predictor.{name}": tensor for name, tensor in tensors.items()}
     if model.col_scale is not None:
@@ -79,6 +83,8 @@ def save_model(folder: Path, model: Model) -> None:
         "features": model.features.model_dump(mode="json"),
         "encoder": model.encoder.to_json(),
         "index_base": model.index_base,
+        "precision": "float32",  # of the parameters and of every product: reduced modes are never on
+        "training": dict(training or {}),
     }
     if model.calibrator is not None:
         tensors, values = flatten(model.calibrator)
@@ -90,10 +96,11 @@ def save_model(folder: Path, model: Model) -> None:
 def load_model(folder: Path, device: torch.device) -> Model:
     """The model of a run folder, on `device`, wherever it was trained. Raises UserFault for anything else."""
     about, numbers = read_files(folder)
+    if task_of(folder) != "classify":
+        kind = about["model"]["type"]
+        raise UserFault(f"holds a {kind}: it tags words, and gives documents no classes", file=folder)
     try:
         options = learner_of(about)
-        if options.task != "classify":
-            raise UserFault(f"holds a {options.type}, which gives documents no classes", file=folder)
         fields = {
             name.removeprefix("predictor."): tensor for name, tensor in numbers.items() if name.startswith("predictor.")
         }

@@ -98,7 +98,9 @@ def _sections(facts: PageFacts) -> Iterator[Section]:
     figures = facts.figures
     metric = str(figures.best["metric"]) if figures.best is not None else "accuracy"
     yield "grid", "Grid", grid_section(figures.cells, figures.best)
-    yield "learning", "Learning curves", learning_section(facts.curves, figures.cells, figures.best)
+    curves = learning_section(facts.curves, figures.cells, figures.best)
+    ended = tag("p", " ".join(figures.ending), class_="note") if figures.ending else None
+    yield "learning", "Learning curves", joined(ended, curves)
     which = "Test" if figures.rows_are == "test" else "Held-out figures"
     yield "figures", which, figures_section(facts.metrics, facts.judged, metric)
     if facts.confusion is not None and facts.confusion.numel():
