@@ -101,15 +101,15 @@ class NaiveBayes:
 
     def step(self, problem: Problem, state: NaiveBayesState) -> NaiveBayesState:
         rows, used = _sparse(problem), state.views
-        col_scale, row_scale = problem.views.col_scale, problem.views.row_scale
+        views = problem.views
         counts = class_counts(
             rows.crow,
             rows.col,
             rows.val,
             problem.labels,
-            problem.views.train[used],
-            None if col_scale is None else col_scale[used],
-            None if row_scale is None else row_scale[used],
+            _rows_of(views.train, used),
+            None if views.col_scale is None else _rows_of(views.col_scale, used),
+            None if views.row_scale is None else _rows_of(views.row_scale, used),
             problem.num_classes,
             rows.num_features,
             binary=self.variant == "bernoulli",
@@ -214,6 +214,11 @@ def _other_classes(counts: ClassCounts) -> ClassCounts:
     return ClassCounts(counts.documents, start, label, cells, totals, vocabulary)
 
 
+def _rows_of(table: Tensor, used: Tensor) -> Tensor:
+    """table[used] of rising row numbers; all of them are not copied."""
+    return table if used.numel() == table.shape[0] else table[used]
+
+
 def _sparse(problem: Problem) -> SparseRows:
     assert isinstance(problem.rows, SparseRows), "naive Bayes works on sparse rows"
     return problem.rows
@@ -223,7 +228,7 @@ def _check(problem: Problem, views: Tensor) -> None:
     """What the counts cannot be made from, told once, before the first step."""
     rows, scales = _sparse(problem), problem.views
     remedy = "use features.weighting: count, binary, tf or tfidf, or another model.type"
-    if rows.val.numel() and float(rows.val.min()) < 0:
+    if _least(rows.val) < 0:
         entry = int(rows.val.argmin())
         doc = int(torch.searchsorted(rows.crow, entry, right=True)) - 1
         raise UserFault(
@@ -233,9 +238,10 @@ def _check(problem: Problem, views: Tensor) -> None:
             remedy=remedy,
         )
     for scale in (scales.col_scale, scales.row_scale):
-        if scale is not None and scale.numel() and float(scale.min()) < 0:
+        if scale is not None and _least(scale) < 0:
             raise UserFault("naive Bayes needs feature weights that are not negative", key="model.type", remedy=remedy)
-    labelled = (scales.train[views] & (problem.labels >= 0)).any(dim=-1)
+    known = problem.labels >= 0
+    labelled = torch.stack([(scales.train[view] & known).any() for view in views.tolist()])
     if not bool(labelled.all()):
         number = int(views[~labelled][0])
         raise UserFault(
@@ -243,3 +249,10 @@ def _check(problem: Problem, views: Tensor) -> None:
             " document",
             remedy="give more data or fewer folds",
         )
+
+
+def _least(values: Tensor) -> float:
+    """The smallest value, 0 of none."""
+    if not values.numel():
+        return 0.0
+    return float(values.numpy().min() if values.device.type == "cpu" else values.min())  # NumPy wakes no threads

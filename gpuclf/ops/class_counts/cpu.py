@@ -3,6 +3,7 @@
 Each cell is then one weighted sum of rows of (docs, views) weights: one entry serves all views by a short vector
 operation. A task owns a block of features for all views, so no two tasks share a cell, and each cell is summed in
 document order. With that, "total minus held-out part" would save nothing: the additions hide behind the memory.
+Large arrays are NumPy's here: threads that torch wakes for one go on spinning for a while, in the way of ours.
 """
 
 from __future__ import annotations
@@ -36,24 +37,21 @@ def class_counts(
     binary: bool = False,
 ) -> ClassCounts:
     """See the package."""
-    weight = (train & (labels >= 0)).to(torch.float64)  # (F, N): what a row's values count in each view
-    documents = _documents(labels, weight, num_classes)
-    if row_scale is not None:
-        weight = weight * (row_scale != 0 if binary else row_scale)
-    order = torch.argsort(labels, stable=True)[int((labels < 0).sum()) :]  # labelled documents, class by class
-    value = (val != 0).to(torch.float32) if binary else val
-    arrays = (crow.contiguous().numpy(), col.contiguous().numpy(), value.contiguous().numpy(), order.numpy())
-    first, doc, by_col = _columns(*arrays, num_features)
     by_class = labels.contiguous().numpy()
+    order = np.argsort(by_class, kind="stable")[np.count_nonzero(by_class < 0) :]  # labelled documents, class by class
+    value = val.contiguous().numpy()
+    value = (value != 0).astype(np.float32) if binary else value
+    first, doc, by_col = _columns(crow.contiguous().numpy(), col.contiguous().numpy(), value, order, num_features)
     blocks = [slice(at, min(at + _BLOCK, num_features + 1)) for at in range(1, num_features + 1, _BLOCK)]
     sizes = np.zeros(num_features + 2, dtype=np.int64)
     run_on_threads([partial(_count_cells, first, doc, by_class, part.start, part.stop, sizes) for part in blocks])
     start = np.cumsum(sizes)  # sizes[v + 1] is feature v's number of cells
     label, counts = np.empty(start[-1], dtype=np.int64), np.empty((train.shape[0], start[-1]))
-    shared = (first, doc, by_col, by_class, _by_document(weight), _factors(col_scale, binary, weight, num_features))
+    weight, documents = _by_document(train, by_class, row_scale, num_classes, binary)
+    shared = (first, doc, by_col, by_class, weight, _factors(col_scale, binary, train.shape[0], num_features))
     run_on_threads([partial(_sum_cells, *shared, part.start, part.stop, start, label, counts) for part in blocks])
     cells = (torch.from_numpy(start), torch.from_numpy(label), torch.from_numpy(counts))
-    return ClassCounts(documents, *cells, *cell_sums(*cells, num_classes))
+    return ClassCounts(torch.from_numpy(documents), *cells, *cell_sums(*cells, num_classes))
 
 
 def cell_sums(start: Tensor, label: Tensor, counts: Tensor, num_classes: int) -> tuple[Tensor, Tensor]:
@@ -66,27 +64,24 @@ def cell_sums(start: Tensor, label: Tensor, counts: Tensor, num_classes: int) ->
     return torch.from_numpy(totals), torch.from_numpy(vocabulary[:, 0])
 
 
-def _documents(labels: Tensor, weight: Tensor, num_classes: int) -> Tensor:
-    """Training rows per view and class (F, K), from weights that are 0 or 1: exact."""
-    one_hot = torch.zeros((labels.numel(), num_classes), dtype=torch.float64)
-    one_hot.scatter_(1, labels.clamp(min=0)[:, None], 1.0)
-    return weight @ one_hot
+def _by_document(
+    train: Tensor, labels: NDArray[np.int64], row_scale: Tensor | None, num_classes: int, binary: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What a row's values count in each view (docs, views), the views filled up with zeros, and the training rows of
+    each view and class (F, K)."""
+    views, docs = train.shape
+    scale = np.ones((views, docs), dtype=np.float32) if row_scale is None else row_scale.contiguous().numpy()
+    weight, documents = np.zeros((docs, -(-views // _LANES) * _LANES)), np.zeros((views, num_classes))
+    _weigh(train.contiguous().numpy(), labels, scale, binary, weight, documents)
+    return weight, documents
 
 
-def _by_document(weight: Tensor) -> NDArray[np.float64]:
-    """The weights (docs, views), the views filled up with zeros."""
-    views, docs = weight.shape
-    table = np.zeros((docs, -(-views // _LANES) * _LANES))
-    table[:, :views] = weight.t().numpy()
-    return table
-
-
-def _factors(col_scale: Tensor | None, binary: bool, weight: Tensor, num_features: int) -> NDArray[np.float32]:
+def _factors(col_scale: Tensor | None, binary: bool, views: int, num_features: int) -> NDArray[np.float32]:
     """What the sums of a feature are multiplied with in each view, (F, V+1)."""
     if col_scale is None:
-        return np.ones((weight.shape[0], num_features + 1), dtype=np.float32)
-    factor = (col_scale != 0).to(torch.float32) if binary else col_scale
-    return factor.contiguous().numpy()
+        return np.ones((views, num_features + 1), dtype=np.float32)
+    factor = col_scale.contiguous().numpy()
+    return (factor != 0).astype(np.float32) if binary else factor
 
 
 def _columns(
@@ -108,6 +103,15 @@ def _columns(
     doc, by_col = np.empty(first[-1], dtype=np.int64), np.empty(first[-1])
     run_on_threads([partial(_transpose, crow, col, val, rows, place[i], doc, by_col) for i, rows in enumerate(pieces)])
     return first, doc, by_col
+
+
+@kernel
+def _weigh(train, labels, scale, binary, weight, documents):
+    for view in range(train.shape[0]):
+        for row in range(train.shape[1]):
+            if train[view, row] and labels[row] >= 0:
+                documents[view, labels[row]] += 1.0
+                weight[row, view] = np.float64(scale[view, row] != 0) if binary else np.float64(scale[view, row])
 
 
 @kernel
