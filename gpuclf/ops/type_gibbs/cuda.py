@@ -23,6 +23,6 @@ def sweep(
     """See the package. Only the exact sampler has a kernel; the others are for comparison, and run the reference."""
     if sampler != "exact" or find_spec("triton") is None:  # torch for CUDA brings Triton on Linux, not everywhere
         return reference.sweep(contexts, features, tags, counts, hyper, visits, sampler)
-    from gpuclf.ops.type_gibbs import triton_walk
+    from gpuclf.ops.type_gibbs.triton_walk import sweep as walk
 
-    return triton_walk.sweep(contexts, features, tags, counts, hyper, visits)
+    return walk(contexts, features, tags, counts, hyper, visits)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
@@ -22,6 +20,7 @@ def sweep(
     chains, types = tags.shape
     changes = torch.zeros(chains, dtype=torch.int64, device=tags.device)
     side = triton.next_power_of_2(counts.num_tags + 1)
+    sharpness = torch.full((1,), 1.0 / visits.temperature, dtype=torch.float64, device=tags.device)  # not as float32
     if chains and visits.order.shape[1]:
         _walk_kernel[(chains,)](
             contexts.left_start, contexts.left_type, contexts.left_count,
@@ -31,34 +30,35 @@ def sweep(
             hyper.alpha.contiguous(), hyper.beta.contiguous(), hyper.level.contiguous(),
             visits.order.contiguous(), visits.draws.contiguous(), changes,
             visits.order.shape[1], types, features.values.shape[1], counts.features.shape[1], counts.num_tags,
-            1.0 / visits.temperature,
-            SIDE=side, ENTRIES=_ENTRIES, num_warps=max(1, min(16, side * side // 1024)),
+            sharpness,
+            SIDE=side, ENTRIES=_ENTRIES, num_warps=max(1, min(16, side * side // 512)),
         )  # fmt: skip
     return changes
 
 
 @triton.jit
-def _log_rise(x: Any, k: Any) -> Any:
-    """`log_rise`, elementwise: x float64, k whole of the same shape."""
+def _log_rise(x, k, most):
+    """`log_rise`, elementwise: x float64, k whole of the same shape and at most `most`, which decides what is run."""
     product = x * 0.0 + 1.0
-    for j in tl.static_range(8):
+    for j in range(0, tl.minimum(most, 8)):
         product = tl.where(j < k, product * (x + j), product)
-    low, more = x + 8.0, tl.maximum(k - 8, 0).to(tl.float64)
-    high = low + more
-    a, b = 1.0 / (low * low), 1.0 / (high * high)
-    at_low = (1 / 12 - a * (1 / 360 - a * (1 / 1260 - a * (1 / 1680 - a * (1 / 1188))))) / low
-    at_high = (1 / 12 - b * (1 / 360 - b * (1 / 1260 - b * (1 / 1680 - b * (1 / 1188))))) / high
-    ratio = more / low
-    # log1p as in Kahan's note: the rounding of 1 + ratio cancels in the quotient
-    plus = 1.0 + ratio
-    log1p = tl.where(plus == 1.0, ratio, tl.log(plus) * (ratio / tl.where(plus == 1.0, 1.0, plus - 1.0)))
-    return tl.log(product) + (low - 0.5) * log1p + more * tl.log(high) - more + (at_high - at_low)
+    total = tl.log(product)
+    if most > 8:
+        low, more = x + 8.0, tl.maximum(k - 8, 0).to(tl.float64)
+        high = low + more
+        a, b = 1.0 / (low * low), 1.0 / (high * high)
+        at_low = (1 / 12 - a * (1 / 360 - a * (1 / 1260 - a * (1 / 1680 - a * (1 / 1188))))) / low
+        at_high = (1 / 12 - b * (1 / 360 - b * (1 / 1260 - b * (1 / 1680 - b * (1 / 1188))))) / high
+        ratio = more / low
+        # log1p by Kahan's trick: the rounding of 1 + ratio cancels in the quotient
+        plus = 1.0 + ratio
+        log1p = tl.where(plus == 1.0, ratio, tl.log(plus) * (ratio / tl.where(plus == 1.0, 1.0, plus - 1.0)))
+        total += (low - 0.5) * log1p + more * tl.log(high) - more + (at_high - at_low)
+    return total
 
 
 @triton.jit
-def _by_tag(
-    start: Any, other: Any, number: Any, i: Any, tags: Any, types: Any, k: Any, tag: Any, ENTRIES: tl.constexpr
-):
+def _by_tag(start, other, number, i, tags, types, k, tag, ENTRIES: tl.constexpr):
     """Neighbours of type i on one side by tag, int64 like `tag`; the edge of a sentence is tag k."""
     first, last = tl.load(start + i), tl.load(start + i + 1)
     seen = tag * 0
@@ -76,11 +76,11 @@ def _by_tag(
 
 @triton.jit
 def _walk_kernel(
-    left_start: Any, left_type: Any, left_count: Any, right_start: Any, right_type: Any, right_count: Any,
-    owns: Any, frequency: Any, values: Any, num_values: Any,
-    all_tags: Any, all_cells: Any, all_types: Any, all_tokens: Any, all_by_value: Any,
-    alphas: Any, betas: Any, levels: Any, orders: Any, all_draws: Any, changes: Any,
-    visits: Any, types: Any, templates: Any, num_by_value: Any, k: Any, sharpness: Any,
+    left_start, left_type, left_count, right_start, right_type, right_count,
+    owns, frequency, values, num_values,
+    all_tags, all_cells, all_types, all_tokens, all_by_value,
+    alphas, betas, levels, orders, all_draws, changes,
+    visits, types, templates, num_by_value, k, sharpness,
     SIDE: tl.constexpr, ENTRIES: tl.constexpr,
 ):  # fmt: skip
     chain = tl.program_id(0).to(tl.int64)
@@ -89,6 +89,7 @@ def _walk_kernel(
     real = tag < k
     tags = all_tags + chain * types
     by_value = all_by_value + chain * num_by_value * k
+    sharp = tl.load(sharpness)
     alpha, beta, level = tl.load(alphas + chain), tl.load(betas + chain), tl.load(levels + chain)
     at_cell = (chain * side + tag[:, None]) * side + tag[None, :]
     in_table = (tag[:, None] < side) & (tag[None, :] < side)
@@ -110,13 +111,14 @@ def _walk_kernel(
 
         s = size.to(tl.float64)
         count = tag * 0 + n
-        before = tl.where(size > 0, _log_rise(tl.maximum(s, 1.0) * alpha, tokens), 0.0)
-        score = before - _log_rise((s + 1.0) * alpha, tokens + n)
-        score -= _log_rise(side * alpha + tokens.to(tl.float64), count)
+        before = tl.where(size > 0, _log_rise(tl.maximum(s, 1.0) * alpha, tokens, 9), 0.0)
+        score = before - _log_rise((s + 1.0) * alpha, tokens + n, 9)
+        score -= _log_rise(side * alpha + tokens.to(tl.float64), count, n)
         x = cells.to(tl.float64) + alpha
-        into = _log_rise(x, tl.where(diagonal, 0, left[:, None]))
-        out_of = _log_rise(x, tl.where(diagonal, 0, right[None, :]))
-        itself = _log_rise(x, tl.where(diagonal, left[:, None] + right[None, :] + own, 0))
+        into = _log_rise(x, tl.where(diagonal, 0, left[:, None]), tl.max(left, axis=0))
+        out_of = _log_rise(x, tl.where(diagonal, 0, right[None, :]), tl.max(right, axis=0))
+        meeting = tl.where(diagonal, left[:, None] + right[None, :] + own, 0)
+        itself = _log_rise(x, meeting, tl.max(left + right, axis=0) + own)
         score += tl.sum(into + itself, axis=0) + tl.sum(out_of, axis=1)
         if level > 0:
             score += tl.log(s + beta)
@@ -128,7 +130,7 @@ def _walk_kernel(
                 score += tl.log((seen.to(tl.float64) + beta) / total)
 
         score = tl.where(real, score, -float("inf"))
-        weight = tl.exp((score - tl.max(score, axis=0)) * sharpness)
+        weight = tl.exp((score - tl.max(score, axis=0)) * sharp)
         running = tl.cumsum(weight, axis=0)
         goal = tl.load(all_draws + chain * types + i) * tl.sum(weight, axis=0)
         new = tl.minimum(tl.sum(((running <= goal) & real).to(tl.int64), axis=0), k - 1)
