@@ -26,7 +26,8 @@ class History:
     """The last m steps of R replicas, each in the slot (its number mod m).
 
     steps, changes (m, M, R, K); sy[i, j] = s_i · y_j, yy[i, j] = y_i · D y_j, (m, m, R) float64; s_g, y_g (m, R):
-    s_i · g and y_i · D g with the latest gradient; usable (m, R) bool: s · y > 0, else the slot does not count for the replica.
+    s_i · g and y_i · D g with the latest gradient; usable (m, R) bool: s · y > 0, else the slot does not count for the
+    replica.
     gpuclf.models.replica_axis reads the metadata.
     """
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from gpuclf.ops.class_loss import CURVED, class_loss, loss_along, loss_curvature
+from gpuclf.ops.class_loss import CURVED, class_loss, loss_along, loss_curvature, loss_diagonal
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,10 @@ class Loss:
     def curvature(self, scores: Tensor, direction: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
         """Second derivative times a direction, (docs, R, K)."""
         return loss_curvature(self.kind, scores, direction, labels, weights, self.costs(scores.device))
+
+    def diagonal(self, scores: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
+        """The diagonal of the second derivative, (docs, R, K)."""
+        return loss_diagonal(self.kind, scores, labels, weights, self.costs(scores.device))
 
     def costs(self, device: torch.device) -> Tensor | None:
         """The costs (K, K) float64, None for ones."""

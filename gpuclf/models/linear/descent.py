@@ -5,11 +5,15 @@ without penalty). A step is one iteration. All replicas step in lockstep, each b
 
 Converged means, with a ridge: ‖∇F‖² / (2 ridge) ≤ tol · F, which bounds how far F is above its minimum, whatever
 the scales of the features: F is strongly convex in all but the offset, and this is the duality gap of the duals that
-belong to the scores. Without a ridge: the gradient, for L1 the steepest one-sided slopes, is at most `tol` of the one
-at W = 0.
+belong to the scores. L-BFGS and Newton's method, which know the diagonal of the Hessian, also stop by an estimate of
+that distance that is much nearer where C is great (Objective.measure). Without a ridge: the gradient, for L1 the
+steepest one-sided slopes, is at most `tol` of the one at W = 0.
 
-With `warm_epochs`, the first step is that many epochs of dual coordinate descent (gpuclf.ops.dual_epoch), which come
-near the optimum at the cost of some iterations; the optimiser goes on from their weights.
+With `warm_epochs`, the first step is epochs of dual coordinate descent (gpuclf.ops.dual_epoch): at least that many, and
+more for replicas whose gap falls so fast that they get to `tol` sooner than the optimiser would, which goes on from the
+weights of the others.
+
+L-BFGS, Newton's method and gradient descent work on the matrices of gpuclf.models.linear.view_rows.
 """
 
 from __future__ import annotations
@@ -25,16 +29,19 @@ from gpuclf.models.linear.dual import DualDescent
 from gpuclf.models.linear.objective import Aim, Objective, float_type, option
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.models.linear.training_rows import sparse
-from gpuclf.models.replica_axis import replica_field
-from gpuclf.ops.replica_vectors import replica_combination
-from gpuclf.ops.sparse_gradient import Columns, columns_of
-from gpuclf.optim.lbfgs import History, descent_direction, empty_history, forget, remember
+from gpuclf.models.linear.view_rows import ViewRows, view_rows
+from gpuclf.models.replica_axis import put_replicas, replica_field, take_replicas
+from gpuclf.ops.replica_vectors import replica_combination, replica_dots
+from gpuclf.optim.lbfgs import History, descent_direction, empty_history, forget, remember, rescaled
 from gpuclf.optim.line_search import wolfe_step
 from gpuclf.optim.newton import newton_direction
 from gpuclf.optim.orthant import align, move, orthant_of, pseudo_gradient
 from gpuclf.optim.schedules import Schedule
 
-MEMORY = 10  # steps that the quasi-Newton methods remember
+MEMORY = {"lbfgs": 5, "owlqn": 10}  # steps that the quasi-Newton methods remember
+_FRESH = 16  # iterations after which L-BFGS takes the Hessian's diagonal anew; the first ones come sooner
+_FURTHER = 15  # epochs of dual coordinate descent that are worth waiting for the optimum
+_MOST_EPOCHS = 25
 _PRODUCTS = 100  # of the Hessian, at most, for one Newton step
 _BACKTRACKS = 40
 DescentKind = Literal["lbfgs", "owlqn", "newton", "gradient_descent"]
@@ -42,19 +49,21 @@ DescentKind = Literal["lbfgs", "owlqn", "newton", "gradient_descent"]
 
 @dataclass(frozen=True)
 class DescentState:
-    """After `count` iterations. point, gradient (M, R, K): vectors of the space, scores (docs, R, K) of the point.
+    """After `count` iterations, over the matrices `made`. point, gradient (width+1, R, K); scores (docs, R, K) of the
+    point; inverse (width+1, R, K): one over the diagonal of the Hessian, of methods that use it.
 
     value, start, norm, gap, length (R,) float64: F; gradient norms at 0 and now; relative bound on F above its
     minimum (0 where there is none); length of the last step along its direction. stuck (R,) bool: the last step found
-    nothing lower. history: of the quasi-Newton methods. columns: the rows by feature, made once.
+    nothing lower. history: of the quasi-Newton methods.
     """
 
     count: int
-    columns: Columns
+    made: ViewRows
     history: History | None
     point: Tensor = replica_field(1)
     scores: Tensor = replica_field(1)
     gradient: Tensor = replica_field(1)
+    inverse: Tensor | None = replica_field(1)
     value: Tensor = replica_field()
     start: Tensor = replica_field()
     norm: Tensor = replica_field()
@@ -76,22 +85,22 @@ class BatchDescent:
 
     def init(self, problem: Problem) -> DescentState:
         """All weights zero."""
-        rows = sparse(problem)
-        columns = columns_of(rows.crow, rows.col, rows.val, rows.num_features)
-        objective = self.aim.objective(problem, columns)
-        point = objective.space.zero(problem.num_classes, float_type(problem))
-        scores = point.new_zeros((rows.num_docs, *point.shape[1:]))
+        made = view_rows(problem, float_type(problem), merge=self.aim.penalty.smooth)
+        objective = self.aim.objective(problem, made)
+        point = objective.space.zero(problem.num_classes, made.val.dtype)
+        scores = point.new_zeros((sparse(problem).num_docs, *point.shape[1:]))
         value, gradient = objective.smooth(point, scores)
         slopes = objective.slopes(point, gradient)
-        norm = objective.space.dots([(slopes, slopes)])[0].clamp(min=0).sqrt()
-        quasi = self.optimizer in ("lbfgs", "owlqn")
+        norm = replica_dots([(slopes, slopes)])[0].clamp(min=0).sqrt()
+        memory = MEMORY.get(self.optimizer)
         state = DescentState(
             count=0,
-            columns=columns,
-            history=empty_history(MEMORY, point) if quasi else None,
+            made=made,
+            history=empty_history(memory, point) if memory else None,
             point=point,
             scores=scores,
             gradient=gradient,
+            inverse=objective.inverse_diagonal(point, scores) if self._scaled else None,
             value=value,
             start=norm,
             norm=norm.clone(),
@@ -103,7 +112,7 @@ class BatchDescent:
 
     def step(self, problem: Problem, state: DescentState) -> DescentState:
         """One iteration."""
-        objective = self.aim.objective(problem, state.columns)
+        objective = self.aim.objective(problem, state.made)
         if state.count == 0 and self.warm_epochs:
             return self._warm_step(problem, objective, state)
         if self.optimizer == "owlqn":
@@ -118,7 +127,7 @@ class BatchDescent:
             plus_minus[1] = -1
             moved = replica_combination(plus_minus, [point, state.point])
             change = replica_combination(plus_minus, [gradient, state.gradient])
-            history = remember(history, moved, change, gradient, objective.space.dots)
+            history = remember(history, moved, change, gradient, state.inverse, replica_dots)
             history = forget(history, stuck)
         after = replace(
             state,
@@ -131,15 +140,14 @@ class BatchDescent:
             length=length,
             stuck=stuck,
         )
-        return self._measured(objective, after)
+        return self._measured(objective, self._rescaled(objective, after))
 
     def finished(self, problem: Problem, state: DescentState) -> Tensor:
         """Converged, as the module says. A replica that finds no lower point has not."""
         return self.aim.reached(problem, state.norm, state.gap, state.start, self.tol)
 
     def result(self, problem: Problem, state: DescentState) -> LinearPredictor:
-        space = self.aim.space(problem, state.columns)
-        return LinearPredictor(space.weights(state.point), None)
+        return LinearPredictor(state.made.expanded(state.point, problem.replicas.view), None)
 
     def alternatives(self, problem: Problem, state: DescentState) -> dict[str, LinearPredictor]:
         return {}
@@ -158,15 +166,15 @@ class BatchDescent:
         """Point, scores and step length after a step along a direction that goes down."""
         space = objective.space
         direction = self._direction(objective, state)
-        slope = space.dots([(direction, state.gradient)])[0]
+        slope = replica_dots([(direction, state.gradient)])[0]
         if self.schedule is not None:
             number = torch.tensor(state.count + 1, device=slope.device)
             length = self.schedule.rates(option(problem, "model.learning_rate", self.learning_rate), number)
             along = space.scores(direction)
         else:
             along = space.scores(direction)
-            pairs = [(state.point, state.point), (state.point, direction), (direction, direction)]
-            square, mixed, own = space.penalised_dots(pairs)
+            here, there = state.point[1:], direction[1:]
+            square, mixed, own = replica_dots([(here, here), (here, there), (there, there)])
 
             def function(step: Tensor) -> tuple[Tensor, Tensor]:
                 value, rise = objective.loss.along(state.scores, along, step, objective.labels, objective.weights)
@@ -190,43 +198,82 @@ class BatchDescent:
                 product[1:] += objective.ridge.to(vector.dtype)[:, None] * vector[1:]
                 return product
 
-            forcing = (state.norm / torch.where(state.start > 0, state.start, 1.0)).sqrt().clamp(max=0.5)
-            return newton_direction(hessian, state.gradient, forcing, _PRODUCTS, space.dots)
+            assert state.inverse is not None
+            return newton_direction(hessian, state.gradient, state.inverse, _PRODUCTS, replica_dots)
         if state.history is not None:
-            return descent_direction(state.history, state.gradient)
+            return descent_direction(state.history, state.gradient, state.inverse)
         return -state.gradient
 
     def _first_guess(self, state: DescentState, slope: Tensor) -> Tensor:
         """1 where the direction knows the curvature; else the last step, somewhat longer, or one of length 1."""
         unit = 1.0 / torch.where(state.norm > 0, state.norm, 1.0)
-        if self.optimizer == "newton":
+        if self._scaled:
             return torch.ones_like(slope)
         if state.history is not None:
             known = state.history.usable.any(0)
             return torch.where(known, torch.ones_like(slope), torch.minimum(unit, torch.ones_like(unit)))
         return torch.where(state.length > 0, 2.0 * state.length, unit)
 
+    @property
+    def _scaled(self) -> bool:
+        """Whether steps are scaled by the diagonal of the Hessian."""
+        return self.optimizer in ("lbfgs", "newton")
+
+    def _rescaled(self, objective: Objective, state: DescentState) -> DescentState:
+        """With the Hessian's diagonal of now, where it is time to take it again."""
+        count = state.count
+        soon = count <= _FRESH and count & (count - 1) == 0
+        if not self._scaled or not (self.optimizer == "newton" or soon or count % _FRESH == 0):
+            return state
+        inverse = objective.inverse_diagonal(state.point, state.scores)
+        history = state.history
+        if history is not None:
+            history = rescaled(history, state.gradient, inverse, replica_dots)
+        return replace(state, inverse=inverse, history=history)
+
     def _warm_step(self, problem: Problem, objective: Objective, state: DescentState) -> DescentState:
         """The first step: epochs of dual coordinate descent, instead of one along the gradient at 0."""
-        dual = DualDescent(self.aim, self.tol, shuffle=True)
-        found = dual.init(problem)
-        for _ in range(self.warm_epochs):
-            found = dual.step(problem, found)
-        residual = dual.residuals(problem, found).to(state.point.dtype)
-        point = objective.space.from_duals(found.weights.to(state.point.dtype), residual)
+        point = self._warmed(problem, state.made)
         scores = objective.space.scores(point)
         value, gradient = objective.smooth(point, scores)
         after = replace(
             state, count=1, point=point, scores=scores, gradient=gradient, value=value, length=torch.ones_like(value)
         )
-        return self._measured(objective, after)
+        return self._measured(objective, self._rescaled(objective, after))
+
+    def _warmed(self, problem: Problem, made: ViewRows) -> Tensor:
+        """Weights (width+1, R, K) after each replica's epochs: warm_epochs, and as long as they are fast.
+
+        The gap's fall over the last three epochs tells how many more it takes to get below tol.
+        """
+        dual = DualDescent(self.aim, self.tol, shuffle=True)
+        found = everyone = dual.start(problem, made)
+        going = torch.arange(len(problem.replicas))
+        gaps: list[Tensor] = []
+        while going.numel():
+            found = dual.step(problem, found)
+            gaps.append(found.gap)
+            more = torch.ones_like(going, dtype=torch.bool)
+            if found.epoch >= self.warm_epochs:
+                rate = (gaps[-1] / gaps[-4]).log() / 3
+                needed = (self.tol / gaps[-1].clamp(min=1e-300)).log() / rate
+                more = ((found.gap > self.tol) & (rate < 0) & (needed < _FURTHER)).cpu()
+                more &= found.epoch < _MOST_EPOCHS
+            if bool(more.all()):
+                continue
+            ended, left = torch.nonzero(~more).flatten(), torch.nonzero(more).flatten()
+            everyone = put_replicas(everyone, going[ended], take_replicas(found, ended))
+            going, found = going[left], take_replicas(found, left)
+            gaps = [gap[left.to(gap.device)] for gap in gaps]
+            problem = replace(problem, replicas=problem.replicas.take(left))
+        return everyone.weights
 
     def _orthant_step(self, objective: Objective, state: DescentState) -> tuple[Tensor, Tensor, Tensor]:
         """OWL-QN: a quasi-Newton direction made from the one-sided slopes; halved until F goes down enough."""
         assert state.history is not None
         space = objective.space
         pseudo = pseudo_gradient(state.point, state.gradient, objective.lasso)
-        products = space.dots(
+        products = replica_dots(
             [(vector, pseudo) for part in (state.history.steps, state.history.changes) for vector in part]
         )
         size = products.shape[0] // 2
@@ -242,10 +289,9 @@ class BatchDescent:
             value, _ = objective.loss.along(
                 reached, torch.zeros_like(reached), torch.zeros_like(step), objective.labels, objective.weights
             )
-            value = (
-                value + 0.5 * objective.ridge * space.penalised_dots([(trial, trial)])[0] + objective.absolute(trial)
-            )
-            promised = space.dots([(trial - state.point, pseudo)])[0]
+            square = replica_dots([(trial[1:], trial[1:])])[0]
+            value = value + 0.5 * objective.ridge * square + objective.absolute(trial)
+            promised = replica_dots([(trial - state.point, pseudo)])[0]
             good = (taken == 0) & (value <= state.value + 1e-4 * promised) & (promised < 0)
             taken = torch.where(good, step, taken)
             keep = (taken > 0)[:, None]
@@ -256,5 +302,5 @@ class BatchDescent:
         return point, scores, taken
 
     def _measured(self, objective: Objective, state: DescentState) -> DescentState:
-        norm, gap = objective.measure(state.point, state.gradient, state.value)
+        norm, gap = objective.measure(state.point, state.gradient, state.value, state.inverse)
         return replace(state, norm=norm, gap=gap)

@@ -52,9 +52,10 @@ class RegularisedOptions(LearnerOptions):
         return self.max_iter
 
     def bytes_per_replica(self, num_features: int, num_classes: int) -> int:
-        """Vectors of weights that the optimiser holds at once; in the space of documents they are smaller."""
+        """Vectors of weights that the optimiser holds at once; matrices of views have fewer features and take less."""
         optimizer = str(getattr(self, "optimizer", "lbfgs"))
-        vectors = {"lbfgs": 2 * MEMORY + 8, "owlqn": 2 * MEMORY + 12, "newton": 10, "gradient_descent": 8}
+        quasi = {name: 2 * memory + 12 for name, memory in MEMORY.items()}
+        vectors = quasi | {"newton": 11, "gradient_descent": 8}
         return 4 * (num_features + 1) * num_classes * vectors.get(optimizer, 4)
 
 

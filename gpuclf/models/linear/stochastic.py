@@ -60,7 +60,7 @@ class StochasticDescent:
         """All weights zero."""
         rows = sparse(problem)
         columns = columns_of(rows.crow, rows.col, rows.val, rows.num_features)
-        objective = self.aim.objective(problem, columns, weights_only=True)
+        objective = self.aim.objective(problem, columns)
         weights = objective.space.zero(problem.num_classes, float_type(problem))
         value, norm, gap = _measured(objective, weights)
         return StochasticState(
@@ -79,7 +79,7 @@ class StochasticDescent:
     def step(self, problem: Problem, state: StochasticState) -> StochasticState:
         """One epoch. The old state's weights and squares are reused."""
         rows, views = sparse(problem), problem.views
-        objective = self.aim.objective(problem, state.columns, weights_only=True)
+        objective = self.aim.objective(problem, state.columns)
         before = None if self.aim.loss.smooth else state.weights.clone()
         rate = option(problem, "model.learning_rate", self.learning_rate)
         streams = streams_of(problem, state.epoch, self.shuffle)

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from torch import Tensor
 
-__all__ = ["CURVED", "KINDS", "class_loss", "loss_along", "loss_curvature"]
+__all__ = ["CURVED", "KINDS", "class_loss", "loss_along", "loss_curvature", "loss_diagonal"]
 
 KERNELS = {"cpu": "cpu"}  # device type -> module here; a device that is not listed runs the reference
 
@@ -53,6 +53,13 @@ def loss_curvature(
     assert kind in CURVED, f"{kind} has no curvature"
     product: Tensor = _kernel(scores).loss_curvature(kind, scores, direction, labels, weights, cost)
     return product
+
+
+def loss_diagonal(kind: str, scores: Tensor, labels: Tensor, weights: Tensor, cost: Tensor | None) -> Tensor:
+    """The diagonal of the second derivative of the summed loss by the scores: (docs, R, K). For kinds in CURVED."""
+    assert kind in CURVED, f"{kind} has no curvature"
+    diagonal: Tensor = _kernel(scores).loss_diagonal(kind, scores, labels, weights, cost)
+    return diagonal
 
 
 def _kernel(scores: Tensor):  # type: ignore[no-untyped-def]

@@ -55,6 +55,14 @@ def loss_curvature(
     return out
 
 
+def loss_diagonal(kind: str, scores: Tensor, labels: Tensor, weights: Tensor, cost: Tensor | None) -> Tensor:
+    """See `gpuclf.ops.class_loss`."""
+    out = torch.empty_like(scores)
+    shared = (KINDS[kind], scores.numpy(), labels.numpy(), weights.numpy(), _costs(cost, kind, scores), out.numpy())
+    _run(scores, lambda a, b: partial(_diagonal, *shared, a, b))
+    return out
+
+
 def _run(scores: Tensor, piece: Any) -> None:
     docs = scores.shape[0]
     size = max(1, _CELLS // max(1, scores[0].numel())) if docs else 1
@@ -221,3 +229,30 @@ def _curvature(
                     out[n, r, k] = pull
                     whole += pull
             out[n, r, y] = -whole
+
+
+@kernel
+def _diagonal(kind: Any, scores: Any, labels: Any, weights: Any, cost: Any, out: Any, first: Any, last: Any) -> None:
+    classes = scores.shape[2]
+    s = np.empty(classes)
+    p = np.empty(classes)
+    for n in range(first, last):
+        y = labels[n]
+        for r in range(scores.shape[1]):
+            weight = weights[n, r]
+            for k in range(classes):
+                s[k] = scores[n, r, k]
+                out[n, r, k] = 0
+            if weight <= 0:
+                continue
+            if kind == 0:
+                _probabilities(s, p)
+                for k in range(classes):
+                    out[n, r, k] = weight * p[k] * (1.0 - p[k])
+                continue
+            active = 0
+            for k in range(classes):
+                if k != y and s[k] + cost[y, k] - s[y] > 0:
+                    out[n, r, k] = 2.0 * weight
+                    active += 1
+            out[n, r, y] = 2.0 * weight * active

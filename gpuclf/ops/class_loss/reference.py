@@ -48,6 +48,19 @@ def loss_curvature(
     return torch.where(weights[..., None] > 0, weights[..., None] * product, 0.0).to(scores.dtype)
 
 
+def loss_diagonal(kind: str, scores: Tensor, labels: Tensor, weights: Tensor, cost: Tensor | None) -> Tensor:
+    """See `gpuclf.ops.class_loss`."""
+    s = scores.double()
+    if kind == "logistic":
+        p = torch.softmax(s, dim=-1)
+        each = p * (1 - p)
+    else:
+        violations, own = _violations(s, labels, cost)
+        active = 2.0 * (violations > 0).to(s.dtype)
+        each = active + own * active.sum(-1, keepdim=True)
+    return torch.where(weights[..., None] > 0, weights[..., None] * each, 0.0).to(scores.dtype)
+
+
 def _each(kind: str, s: Tensor, labels: Tensor, cost: Tensor | None) -> tuple[Tensor, Tensor]:
     """Losses (docs, R) and gradients (docs, R, K) of single documents, in float64."""
     gold = labels.clamp(min=0)[:, None, None].expand(*s.shape[:2], 1)
