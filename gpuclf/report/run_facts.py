@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gpuclf.optim.calibration import calibrator_name
 from gpuclf.report.explain import ModelFacts
 from gpuclf.report.final_figures import model_weights
 from gpuclf.report.finished_run import OUT_OF_FOLD
@@ -28,6 +29,8 @@ def run_facts(folder: RunFolder) -> ModelFacts:
     features: dict[str, Any] = model.features.model_dump(exclude_defaults=True)
     options = {f"model.{key}": value for key, value in model.options.model_dump().items()}
     options |= {f"features.{key}": value for key, value in features.items()}
+    if model.calibrator is not None:
+        options["calibrate"] = calibrator_name(model.calibrator)
     return ModelFacts(
         name=folder.path.name if folder.path.name else str(folder.path),
         classes=model.classes,
