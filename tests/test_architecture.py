@@ -142,6 +142,10 @@ def test_the_package_ships_its_types_and_data():
     assert "Attribution-ShareAlike 4.0 International Public License" in licence
     assert "Section 8" in licence
     assert "Leland Stanford" in (ewt / "LICENSE").read_text(encoding="utf-8")
+    roles = PACKAGE / "data" / "bundled" / "ewt_roles"
+    assert {"train.tsv.gz", "test.tsv.gz"} <= {path.name for path in roles.iterdir()}
+    assert (roles / "LICENSE-CC-BY-SA-4.0").read_bytes() == (ewt / "LICENSE-CC-BY-SA-4.0").read_bytes()
+    assert "propbank" in (roles / "LICENSE").read_text(encoding="utf-8")
 
 
 def imported(path: Path) -> set[str]:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from gpuclf.models.forest.options import ForestOptions
+from gpuclf.models.forest.predictor import ForestPredictor
 from gpuclf.models.learner import LearnerOptions, Predictor
 from gpuclf.models.linear.arow import ArowOptions
 from gpuclf.models.linear.bernoulli_predictor import BernoulliPredictor
@@ -29,7 +31,8 @@ ModelOptions = Annotated[
     | ScwOptions
     | NaiveBayesOptions
     | LogisticOptions
-    | SvmOptions,
+    | SvmOptions
+    | ForestOptions,
     Field(discriminator="type"),
 ]
 
@@ -44,10 +47,15 @@ LEARNERS: dict[str, type[LearnerOptions]] = {
     "naive_bayes": NaiveBayesOptions,
     "logistic": LogisticOptions,
     "svm": SvmOptions,
+    "forest": ForestOptions,
 }
 
 # What model.json calls a predictor; a name is never given another meaning.
-PREDICTORS: dict[str, type[Predictor]] = {"linear": LinearPredictor, "bernoulli": BernoulliPredictor}
+PREDICTORS: dict[str, type[Predictor]] = {
+    "linear": LinearPredictor,
+    "bernoulli": BernoulliPredictor,
+    "forest": ForestPredictor,
+}
 
 
 def learner_options(type_name: str) -> type[LearnerOptions]:

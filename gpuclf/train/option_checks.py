@@ -60,6 +60,8 @@ def faults_of(
     if not {"data", "features"} & set(unsure):
         faults += [fault for cell in cells for fault in _feature_faults(cell.options.features.type, options.data)]
         faults += _idle_data_keys(options)
+    if not {"features", "model"} & set(unsure):
+        faults += [fault for cell in cells for fault in _row_faults(cell.options)]
     return list({str(fault): fault for fault in faults}.values())
 
 
@@ -167,7 +169,7 @@ def _stopping_faults(options: ExperimentOptions) -> Iterator[UserFault]:
 def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
     holds = _contents(data)
     wanted = {"features": "as_given", "table": "table", "sentences": "word_types"}.get(holds, "bag_of_words")
-    if features == wanted or (features == "word_types" and holds == "texts"):
+    if features == wanted or (features, holds) in (("word_types", "texts"), ("categorical", "table")):
         return
     reasons = {
         "features": f"files of format {_format(data)} hold features, not texts",
@@ -179,6 +181,7 @@ def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
         "bag_of_words": "texts (data.text)",
         "as_given": f"a format that holds features ({', '.join(NUMBERED_FORMATS)})",
         "table": "columns (data.categorical, data.numeric)",
+        "categorical": "columns (data.categorical, data.numeric)",
         "word_types": f"sentences (format {', '.join(SENTENCE_FORMATS)}) or texts",
     }
     yield UserFault(
@@ -186,6 +189,16 @@ def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
         key="features.type",
         remedy=f"write features: {{type: {wanted}}}, or change the data section",
     )
+
+
+def _row_faults(options: ExperimentOptions) -> Iterator[UserFault]:
+    """Features that give rows which the learner does not read."""
+    if options.features.type == "categorical" and "codes" not in options.model.reads:
+        yield UserFault(
+            f"{options.model.type} weighs features, and categorical gives codes of values",
+            key="features.type",
+            remedy="write features: {type: table}: a feature for each value of a column",
+        )
 
 
 def _idle_data_keys(options: ExperimentOptions) -> Iterator[UserFault]:

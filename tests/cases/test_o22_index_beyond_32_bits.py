@@ -16,11 +16,11 @@ def test_all_indices_stay_apart(gpuclf: Gpuclf, case: Path, learner: dict[str, A
     assert sorted(vocabulary(run), key=int) == INDICES
     assert gpuclf.done("predict", run, case / "test.svm").labels == ["1", "2"]
     assert metrics_of(run)["test"]["accuracy"] == 1.0
-    assert (run / "model.safetensors").stat().st_size < 10_000, "memory follows the entries, not the width"
+    assert (run / "model.safetensors").stat().st_size < 50_000, "memory follows the entries, not the width"
 
 
 def test_hashing_into_2_to_the_40_buckets(gpuclf: Gpuclf, case: Path, learner: dict[str, Any]) -> None:
     features = {"type": "bag_of_words", "hashing": {"bits": 40}}
     run = gpuclf.trained(learner, data={"train": case / "texts.txt"}, features=features)
     assert gpuclf.done("predict", run, stdin=b"alpha gamma\ndelta theta\n").labels == ["a", "b"]
-    assert (run / "model.safetensors").stat().st_size < 10_000
+    assert (run / "model.safetensors").stat().st_size < 50_000

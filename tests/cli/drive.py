@@ -149,7 +149,7 @@ def every_learner() -> dict[str, dict[str, Any]]:
         if variants and get_origin(variant.annotation) is Literal:
             found |= {f"{name}-{one}": {"type": name, "variant": one} for one in variants}
         else:
-            found[name] = {"type": name}
+            found[name] = {"type": name} | ({"n_estimators": 24} if "n_estimators" in kind.model_fields else {})
     return found
 
 

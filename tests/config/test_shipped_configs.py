@@ -30,6 +30,8 @@ NAMES = [
     "linear/scw.yaml",
     "linear/svm.yaml",
     "linear/svmlight.yaml",
+    "srl/forest.yaml",
+    "srl/sorted.yaml",
 ]
 
 
@@ -41,6 +43,8 @@ def small(path: Path, folder: Path) -> LoadedConfig:
         overrides.append("train.max_epochs=1")
     if "max_iter" in type(loaded.options.model).model_fields:
         overrides.append("model.max_iter=1")
+    if "n_estimators" in type(loaded.options.model).model_fields:
+        overrides.append("model.n_estimators=4")
     if loaded.options.data.format == "tsv":
         overrides.append("data.limit=400")  # the first few classes, whole
     return load(path, overrides)

@@ -35,7 +35,8 @@ pytestmark = pytest.mark.parametrize("kind", LEARNERS.values(), ids=LEARNERS)
 
 
 def options_of(kind: type[LearnerOptions]) -> LearnerOptions:
-    return kind.model_validate({"type": kind.model_fields["type"].default})
+    few = {"n_estimators": 12} if "n_estimators" in kind.model_fields else {}
+    return kind.model_validate({"type": kind.model_fields["type"].default} | few)
 
 
 def train(kind: type[LearnerOptions], made: Problem, options: TrainOptions = EPOCHS) -> Predictor:
