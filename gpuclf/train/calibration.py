@@ -59,8 +59,7 @@ def calibrate(
         "classes_without_documents": [corpus.classes[k] for k in torch.nonzero(seen == 0).flatten().tolist()],
     }
     if isinstance(calibrator, TemperatureCalibrator):
-        inverse = float(calibrator.inverse)
-        record["temperature"] = 1 / inverse if inverse else None
+        record["temperature"] = 1 / float(calibrator.inverse)
     if log_odds:
         record["before"] = _figures(log_probabilities(scores), gold)
     record["after"] = _figures(judged, gold)

@@ -184,11 +184,12 @@ def test_excluded_classes(method: str, log_odds: bool) -> None:
         assert float(excluded.min()) > 0, "held-out documents tell how often the excluded class is right all the same"
 
 
-def test_scores_that_mislead_make_all_classes_alike() -> None:
+def test_scores_that_mislead_make_all_classes_nearly_alike() -> None:
+    """And no more than nearly: the decisions are still those of the scores."""
     scores, gold = problem(100, 3)
-    found = fit_temperature(-scores, gold)
-    assert float(found.inverse) == 0
-    torch.testing.assert_close(found.log_probabilities(scores).exp(), torch.full((100, 3), 1 / 3, dtype=torch.float64))
+    log_p = fit_temperature(-scores, gold).log_probabilities(-scores)
+    torch.testing.assert_close(log_p.exp(), torch.full((100, 3), 1 / 3, dtype=torch.float64), rtol=1e-3, atol=0)
+    assert log_p.float().argmax(dim=1).tolist() == (-scores).argmax(dim=1).tolist()
 
 
 def test_documents_that_no_temperature_moves_are_left_out() -> None:

@@ -12,11 +12,12 @@ from torch import Tensor
 from gpuclf.optim.calibration.one_vs_rest import Floats, floats, log_softmax
 
 _MOST = 500  # steps to the root
+_LEAST = 1e-3  # nats that the widest lead counts at the highest temperature
 
 
 @dataclass(frozen=True)
 class TemperatureCalibrator:
-    """P = softmax(scores · inverse): inverse () float64 is 1/T, from 0 (all classes alike) up. Order never changes."""
+    """P = softmax(scores · inverse): inverse () float64 is 1/T > 0, so that the order of classes never changes."""
 
     inverse: Tensor
 
@@ -32,7 +33,8 @@ def fit_temperature(scores: Tensor, gold: Tensor) -> TemperatureCalibrator:
     Where no other class of any document is above the gold one, likelihood grows without end as T falls: then each gold
     class counts 1 - 1/(n + 2), and the runner-up the rest (the rule of succession, as Platt's targets have it).
     Documents whose gold class is excluded (-inf), or whose others all are, have one likelihood at any T, and are left
-    out. T is 1 where no score tells anything.
+    out. T is 1 where no score tells anything. Scores that mislead would have the highest T that there is; it ends where the
+    widest lead counts a thousandth, so that the decisions stay what they are in float32, too.
     """
     values, right_class = floats(scores), gold.cpu().numpy()[:, None]
     values = values - values.max(axis=1, keepdims=True)
@@ -54,12 +56,13 @@ def fit_temperature(scores: Tensor, gold: Tensor) -> TemperatureCalibrator:
         chance = np.exp(log_softmax(_scaled(values, inverse)))
         return float(((chance * finite).sum(axis=1) - goal).mean())
 
-    inverse = _root(slope, float(1 / np.abs(finite).max()))
+    widest = float(np.abs(finite).max())
+    inverse = max(_root(slope, 1 / widest), _LEAST / widest)
     return TemperatureCalibrator(torch.tensor(inverse, dtype=torch.float64))
 
 
 def _scaled(scores: Floats, inverse: float) -> Floats:
-    """scores · inverse, where an excluded class stays excluded at inverse 0, too."""
+    """scores · inverse, where an excluded class stays excluded at inverse 0 as well."""
     excluded = np.isneginf(scores)
     scaled: Floats = np.where(excluded, -np.inf, np.where(excluded, 0.0, scores) * inverse)
     return scaled
