@@ -100,6 +100,19 @@ def test_validation_documents_serve_as_well(gpuclf: Gpuclf, data: dict[str, Any]
     assert metrics_of(fraction)["calibration"]["documents"] == pytest.approx(45, abs=2)
 
 
+@pytest.mark.parametrize(
+    ("folds", "rows"),
+    [({"k": 3, "inner": 2}, 60), ({"k": "all"}, 60), ({"k": 3, "repeats": 2}, 60), ({"k": 3, "index": 1}, 20)],
+    ids=str,
+)
+def test_folds_of_every_kind(gpuclf: Gpuclf, folds: dict[str, Any], rows: int) -> None:
+    """Each held-out document is scored once: by the outer folds, by those of the first repeat, or of the only fold."""
+    data = {"train": gpuclf.text("train.txt", documents(60, 0))}
+    grid = {"model.alpha": [0.5, 2.0]}
+    run = gpuclf.trained("naive_bayes", data=data, folds=folds, grid=grid, calibrate="isotonic")
+    assert metrics_of(run)["calibration"]["documents"] == rows
+
+
 def test_eval_and_export_of_a_calibrated_model(gpuclf: Gpuclf, data: dict[str, Any]) -> None:
     file = gpuclf.text("new.txt", documents(60, 1))
     run = gpuclf.trained("perceptron", **data, folds={"k": 3}, calibrate="platt", test={"file": file})
@@ -108,6 +121,13 @@ def test_eval_and_export_of_a_calibrated_model(gpuclf: Gpuclf, data: dict[str, A
     assert {"log_loss", "brier", "expected_calibration_error", "reliability"} <= test.keys()
     assert "log_loss" in gpuclf.done("eval", run, file).out
     assert about_model(run)["calibrator"]["kind"] == "platt"
+    output = gpuclf.done("export", run, "--to", "text")
+    assert "the calibration (platt) is in the files of --to sklearn and --to onnx" in output.err
+    gpuclf.done("export", run, "--to", "sklearn")
+    calibration = strict_json((run / "export" / "sklearn.json").read_bytes())["calibration"]
+    assert calibration["method"] == "platt"
+    assert len(calibration["slope"]) == 3
+    assert "calibrate" in gpuclf.done("show", run).out
 
 
 def test_without_held_out_documents_it_is_refused(gpuclf: Gpuclf, data: dict[str, Any]) -> None:

@@ -33,8 +33,8 @@ def fit_temperature(scores: Tensor, gold: Tensor) -> TemperatureCalibrator:
     Where no other class of any document is above the gold one, likelihood grows without end as T falls: then each gold
     class counts 1 - 1/(n + 2), and the runner-up the rest (the rule of succession, as Platt's targets have it).
     Documents whose gold class is excluded (-inf), or whose others all are, have one likelihood at any T, and are left
-    out. T is 1 where no score tells anything. Scores that mislead would have the highest T that there is; it ends where the
-    widest lead counts a thousandth, so that the decisions stay what they are in float32, too.
+    out. T is 1 where no score tells anything. Scores that mislead would have the highest T that there is; it ends where
+    the widest lead counts a thousandth, so that the decisions stay what they are in float32 as well.
     """
     values, right_class = floats(scores), gold.cpu().numpy()[:, None]
     values = values - values.max(axis=1, keepdims=True)
