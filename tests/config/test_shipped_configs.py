@@ -18,6 +18,7 @@ CONFIGS = sorted((ROOT / "configs").rglob("*.yaml"))
 NAMES = [
     "linear/arow.yaml",
     "linear/banking77.yaml",
+    "linear/calibrated.yaml",
     "linear/cw.yaml",
     "linear/exact_online.yaml",
     "linear/logistic.yaml",
