@@ -26,8 +26,10 @@ import torch
 from benchmarks.green import require_green
 from benchmarks.measure import alternate, markdown_table, surroundings
 from gpuclf.data.records import Chunk
-from gpuclf.features.encoder import Encoded, fit_encoder
+from gpuclf.features.encoded import Encoded
+from gpuclf.features.encoder import fit_encoder
 from gpuclf.features.options import BagOfWordsOptions
+from gpuclf.features.rows import SparseRows
 
 TESTS = ["tests/ops/test_span_ops.py", "tests/ops/test_row_ops.py", "tests/features/test_bag_of_words.py"]
 PATTERN = r"\b\w+\b"
@@ -83,6 +85,7 @@ def require_equal(our: tuple[list[str], Encoded], peer: Vectorised, what: str) -
     peer_names, matrix = peer
     matrix.sort_indices()
     rows = encoded.rows
+    assert isinstance(rows, SparseRows), "a bag of words is sparse"
     same = (
         names == peer_names
         and np.array_equal(rows.crow.numpy(), matrix.indptr)

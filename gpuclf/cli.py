@@ -146,7 +146,9 @@ def _add_uses_of_a_model(commands: Any) -> None:
 
     show = _command(commands, "show", _show, "a run's model for a person: top features, confusions, sizes")
     show.add_argument("folder", type=Path, metavar="RUN")
-    show.add_argument("--features", type=int, default=8, metavar="N", help="features a class (default 8)")
+    show.add_argument(
+        "--features", type=int, default=8, metavar="N", help="features a class, or words a tag (default 8)"
+    )
 
     export = _command(commands, "export", _export, "a run's model for other programs")
     export.add_argument("folder", type=Path, metavar="RUN")
@@ -212,12 +214,25 @@ def _run(loaded: Any, folder: Any, stop: Any, resumes: bool) -> int:
 
 
 def _opened(arguments: argparse.Namespace) -> Any:
-    """The model of a run folder, on the device asked for."""
+    """The model of a run folder, on the device asked for: a Model, or of a run that induced tags a Tagger."""
     from gpuclf.train.devices import choose_device, prepare_process
     from gpuclf.train.model_file import load_model
+    from gpuclf.train.model_store import task_of
 
     prepare_process(None)
-    return load_model(arguments.folder.absolute(), choose_device(arguments.device))
+    folder, device = arguments.folder.absolute(), choose_device(arguments.device)
+    if task_of(folder) == "tag":
+        from gpuclf.train.tagging.tagger_file import load_tagger
+
+        return load_tagger(folder, device)
+    return load_model(folder, device)
+
+
+def _refuse(given: bool, option: str, model: Any) -> None:
+    from gpuclf.faults import UserFault
+
+    if given:
+        raise UserFault(f"{option} has no meaning for {model.options.type}", remedy=f"leave {option} out")
 
 
 def _eval(arguments: argparse.Namespace, stop: Any) -> int:
@@ -227,6 +242,12 @@ def _eval(arguments: argparse.Namespace, stop: Any) -> int:
     from gpuclf.train.evaluation import evaluate_file
 
     model = _opened(arguments)
+    if model.options.task == "tag":
+        from gpuclf.report.tagging.commands import print_evaluation
+
+        _refuse(arguments.diagnose, "--diagnose", model)
+        print_evaluation(model, arguments.file, arguments.json)
+        return 0
     figures = evaluate_file(model, arguments.file)
     if figures is None:
         return 0  # another process prints
@@ -260,13 +281,19 @@ def _predict(arguments: argparse.Namespace, stop: Any) -> int:
     from gpuclf.train.evaluation import predict_documents
 
     model = _opened(arguments)
+    as_json = arguments.format == "jsonl"
+    if model.options.task == "tag":
+        from gpuclf.report.tagging.commands import predict_tags
+
+        _refuse(arguments.proba, "--proba", model)
+        predict_tags(model, arguments.file, arguments.input_format, as_json, sys.stdin.buffer, sys.stdout)
+        return 0
     if arguments.proba and not model.probabilities:
         raise UserFault(
             f"{model.options.type} gives scores, not probabilities",
             remedy="train it with calibrate: platt (or isotonic, temperature), which learns probabilities from the "
             "documents of folds or validation; or leave --proba out: --format jsonl prints the scores",
         )
-    as_json = arguments.format == "jsonl"
     for part in predict_documents(model, arguments.file, arguments.input_format, sys.stdin.buffer):
         lines = prediction_lines(model.classes, *part, probabilities=arguments.proba, as_json=as_json)
         sys.stdout.write("".join(f"{line}\n" for line in lines))
@@ -292,8 +319,15 @@ def _show(arguments: argparse.Namespace, stop: Any) -> int:
     from gpuclf.report.explain import print_model
     from gpuclf.report.run_facts import run_facts
     from gpuclf.report.run_folder import RunFolder
+    from gpuclf.train.model_store import task_of
 
-    print_model(run_facts(RunFolder.open(arguments.folder)), features=arguments.features)
+    folder = RunFolder.open(arguments.folder)
+    if task_of(folder.path) == "tag":
+        from gpuclf.report.tagging.commands import show_tagger
+
+        show_tagger(folder, arguments.features)
+        return 0
+    print_model(run_facts(folder), features=arguments.features)
     return 0
 
 
@@ -301,13 +335,17 @@ def _export(arguments: argparse.Namespace, stop: Any) -> int:
     del stop
     import torch
 
-    from gpuclf.report.export.command import export
+    from gpuclf.report.export.command import export, left_out
     from gpuclf.train.model_file import load_model
 
     run = arguments.folder.absolute()
     out = run / "export" if arguments.out is None else arguments.out.absolute()
-    for path in export(load_model(run, torch.device("cpu")), arguments.to, out):
+    model = load_model(run, torch.device("cpu"))
+    for path in export(model, arguments.to, out):
         print(f"wrote {path}")
+    missing = left_out(model, arguments.to)
+    if missing is not None:
+        print(f"note: {missing}", file=sys.stderr)
     return 0
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from gpuclf.features.tagged_types import TypeCorpus
+
 
 @dataclass(frozen=True)
 class SparseRows:
@@ -71,7 +73,7 @@ class TokenRows:
         return self.num_types
 
 
-Rows = SparseRows | CodeRows | TokenRows
+Rows = SparseRows | CodeRows | TokenRows | TypeCorpus
 
 
 @dataclass(frozen=True)

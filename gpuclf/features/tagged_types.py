@@ -40,6 +40,11 @@ class TypeCorpus:
         return self.offsets.numel() - 1
 
     @property
+    def num_docs(self) -> int:
+        """A document is a sentence."""
+        return self.num_sentences
+
+    @property
     def num_features(self) -> int:
         """Values of all templates together."""
         return sum(self.num_values)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from gpuclf.models.forest.options import ForestOptions
 from gpuclf.models.forest.predictor import ForestPredictor
-from gpuclf.models.learner import LearnerOptions, Predictor
+from gpuclf.models.learner import LearnerOptions
 from gpuclf.models.linear.arow import ArowOptions
 from gpuclf.models.linear.bernoulli_predictor import BernoulliPredictor
 from gpuclf.models.linear.cw import CwOptions
@@ -20,6 +20,8 @@ from gpuclf.models.linear.perceptron import PerceptronOptions
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.models.linear.scw import ScwOptions
 from gpuclf.models.linear.svm import SvmOptions
+from gpuclf.models.tagger.options import TypeTaggerOptions
+from gpuclf.models.tagger.predictor import TypeTagger
 
 ModelOptions = Annotated[
     PerceptronOptions
@@ -32,6 +34,7 @@ ModelOptions = Annotated[
     | NaiveBayesOptions
     | LogisticOptions
     | SvmOptions
+    | TypeTaggerOptions
     | ForestOptions,
     Field(discriminator="type"),
 ]
@@ -47,13 +50,15 @@ LEARNERS: dict[str, type[LearnerOptions]] = {
     "naive_bayes": NaiveBayesOptions,
     "logistic": LogisticOptions,
     "svm": SvmOptions,
+    "type_tagger": TypeTaggerOptions,
     "forest": ForestOptions,
 }
 
 # What model.json calls a predictor; a name is never given another meaning.
-PREDICTORS: dict[str, type[Predictor]] = {
+PREDICTORS: dict[str, type[Any]] = {
     "linear": LinearPredictor,
     "bernoulli": BernoulliPredictor,
+    "type_tagger": TypeTagger,
     "forest": ForestPredictor,
 }
 

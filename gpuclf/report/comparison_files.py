@@ -13,6 +13,7 @@ from gpuclf.report.finished_run import OUT_OF_FOLD
 from gpuclf.report.predictions import read_predictions, unescape
 from gpuclf.report.run_folder import RunFolder
 from gpuclf.report.strict_json import number
+from gpuclf.train.model_store import task_of
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,12 @@ def read_systems(paths: Sequence[Path]) -> list[System]:
 
 
 def _of_run(folder: RunFolder, metrics: Mapping[str, Any], name: str, tested: bool) -> System:
+    if task_of(folder.path) == "tag":
+        raise UserFault(
+            "induced tags, which are no answers that are right or wrong",
+            file=folder.path,
+            remedy=f"gpuclf show {folder.path} prints the figures of all its chains",
+        )
     file = folder.predictions if tested else folder.path / OUT_OF_FOLD
     if not file.is_file():
         raise UserFault(

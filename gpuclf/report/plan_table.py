@@ -35,9 +35,7 @@ def print_plan(plan: MemoryPlan, stream: IO[str] | None = None) -> None:
     sizes = Counter(plan.batches)
     batches = ", ".join(f"{count} batch{'es' if count > 1 else ''} of {size}" for size, count in sizes.items())
     facts = {
-        "documents": f"{plan.documents:,}",
-        "features": f"{plan.features:,} ({plan.nonzeros / max(plan.documents, 1):.1f} a document)",
-        "classes": f"{len(plan.classes):,}",
+        **plan.sizes,
         "cells": f"{plan.cells:,}",
         "models": f"{plan.models:,} to choose among, in {batches}",
         "memory": f"{_size(plan.bytes_per_model)} a model, {_size(plan.bytes_budget)} for a batch",

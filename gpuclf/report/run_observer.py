@@ -71,7 +71,7 @@ class RunObserver:
             self._end_progress()
             of = f" {progress.batch + 1}/{progress.batches}" if progress.batches > 1 else ""
             models = f"{progress.replicas} model{'s' if progress.replicas > 1 else ''}"
-            self._progress = (key, Progress(f"{progress.phase}{of}, {models}"))
+            self._progress = (key, Progress(f"{progress.phase}{of}, {models}", unit=progress.unit))
         each = progress.documents / max(progress.replicas, 1)
         self._progress[1].update(
             progress.step,

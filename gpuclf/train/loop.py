@@ -9,17 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from gpuclf.models.learner import Learner, Predictor, Problem
+from gpuclf.models.learner import Learner, Predictor, Problem, Replicas
 from gpuclf.models.replica_axis import flatten, put_replicas, restore, take_replicas
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.train.checkpoint import Checkpoint
 from gpuclf.train.early_stopping import Patience
-from gpuclf.train.held_out import HeldOutRows
 from gpuclf.train.stopwatch import Stopwatch
 
 RUNNING = "running"
@@ -57,6 +56,14 @@ class BatchOutcome:
     held_out: dict[str, Tensor]
 
 
+class Judge(Protocol):
+    """Measures results in training: on held-out rows (HeldOutRows), or against gold tags."""
+
+    def metrics(self, predictor: Any, replicas: Replicas) -> dict[str, Tensor]:
+        """Figures by name, each (R,) float64, of the predictor of these replicas."""
+        ...
+
+
 class BatchLoop:
     """Trains one batch to its end, or to a checkpoint.
 
@@ -70,7 +77,7 @@ class BatchLoop:
         problem: Problem,
         options: TrainOptions,
         max_steps: int | None,
-        held_out: HeldOutRows | None = None,
+        held_out: Judge | None = None,
         wants_alternatives: bool = False,
         watch: Stopwatch | None = None,
     ):

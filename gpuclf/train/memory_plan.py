@@ -20,12 +20,9 @@ from gpuclf.train.views import held_out_split
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Sizes: documents, features V, classes K, non-zeros; models to choose among; replicas of each batch; bytes."""
+    """sizes: of the data, in words by name; cells; models to choose among; replicas of each batch; bytes."""
 
-    documents: int
-    features: int
-    classes: tuple[str, ...]
-    nonzeros: int
+    sizes: dict[str, str]
     cells: int
     models: int
     batches: tuple[int, ...]
@@ -38,6 +35,10 @@ def plan_memory(options: ExperimentOptions, observer: Observer) -> MemoryPlan:
     """Reads and encodes the data of an experiment and plans its batches; folds are checked too."""
     require_inputs(options)
     device = choose_device(options.device)
+    if options.model.task == "tag":
+        from gpuclf.train.tagging.chain_plan import plan_chains
+
+        return plan_chains(options, device, observer)
     cells, seeds = expand(options), seeds_of(options)
     source = CorpusSource(observer, Stopwatch())
     batches: list[int] = []
@@ -54,10 +55,7 @@ def plan_memory(options: ExperimentOptions, observer: Observer) -> MemoryPlan:
     assert first is not None
     assert budget is not None
     return MemoryPlan(
-        documents=first.num_docs,
-        features=first.rows.num_features,
-        classes=first.classes,
-        nonzeros=stored_numbers(first.rows),
+        sizes=_sizes(first),
         cells=len(cells),
         models=sum(batches),
         batches=tuple(batches),
@@ -65,3 +63,12 @@ def plan_memory(options: ExperimentOptions, observer: Observer) -> MemoryPlan:
         bytes_budget=budget,
         device=str(device),
     )
+
+
+def _sizes(corpus: Corpus) -> dict[str, str]:
+    each = stored_numbers(corpus.rows) / max(corpus.num_docs, 1)
+    return {
+        "documents": f"{corpus.num_docs:,}",
+        "features": f"{corpus.rows.num_features:,} ({each:.1f} a document)",
+        "classes": f"{len(corpus.classes):,}",
+    }

@@ -21,6 +21,7 @@ class StepProgress:
     running: int
     documents: int
     seconds: float  # of this step
+    unit: str = "epoch"  # what a step is called
 
 
 class Observer(Protocol):

@@ -12,6 +12,7 @@ from gpuclf.models.registry import learner_options
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.train.grid import Cell, number_of_cells
 from gpuclf.train.options import ExperimentOptions
+from gpuclf.train.task_checks import task_faults, tasks_of
 
 # Keys of the `train` section that the loop itself reads, whatever the learner.
 LOOP_KEYS = frozenset(
@@ -48,14 +49,17 @@ def faults_of(
     unsure: sections that are known to be faulty, so that nothing can be said from what is left of them.
     """
     faults: list[UserFault] = []
-    if not {"folds", "validation"} & set(unsure):
+    if not {"model", "features", "select"} & set(unsure):
+        faults += task_faults(options)
+    classifies = "tag" not in tasks_of(options)
+    if classifies and not {"folds", "validation"} & set(unsure):
         faults += _held_out_faults(options)
         faults += [fault for cell in cells for fault in _stopping_faults(cell.options)]
     if "model" not in unsure:
         faults += _train_key_faults(options)
-    if not {"folds", "select"} & set(unsure):
+    if classifies and not {"folds", "select"} & set(unsure):
         faults += _fold_faults(options)
-    if not {"folds", "validation", "model", "select"} & set(unsure):
+    if classifies and not {"folds", "validation", "model", "select"} & set(unsure):
         faults += _one_standard_error_faults(options)
     if not {"data", "features"} & set(unsure):
         faults += [fault for cell in cells for fault in _feature_faults(cell.options.features.type, options.data)]

@@ -80,11 +80,12 @@ class RunContext:
         documents: Callable[[Tensor], int],
         save: Callable[[BatchLoop], None],
         judged_by: str = "held_out",
+        unit: str = "epoch",
     ) -> Callable[[StepReport, BatchLoop], None]:
         """The loop's callback: rows and progress to the observer, checkpoints when due, and the end on a signal.
 
         `documents(positions)` counts the document visits of one step of those replicas. judged_by: the name under which
-        a row has the figures of its result.
+        a row has the figures of its result; unit: what a step is called.
         """
 
         def callback(report: StepReport, loop: BatchLoop) -> None:
@@ -94,7 +95,7 @@ class RunContext:
             self.observer.step(
                 rows,
                 StepProgress(
-                    phase, batch, batches, report.step, max_steps, count, report.running, visits, report.seconds
+                    phase, batch, batches, report.step, max_steps, count, report.running, visits, report.seconds, unit
                 ),
             )
             if loop.running and (self._due(report.step) or self.stop.number is not None):

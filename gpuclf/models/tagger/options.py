@@ -81,12 +81,13 @@ class TypeTaggerOptions(LearnerOptions):
 
     @model_validator(mode="after")
     def _options_agree(self) -> TypeTaggerOptions:
-        batched = sorted({"batch", "head", "mh"} & self.model_fields_set)
+        changed = {name for name, field in type(self).model_fields.items() if getattr(self, name) != field.default}
+        batched = sorted({"batch", "head", "mh"} & changed)  # at their defaults they may stand in any config
         if batched and self.sampler != "batched":
             raise ValueError(
                 f"{batched[0]} means nothing with sampler: {self.sampler}; set sampler: batched or remove it"
             )
-        if "mode_sweeps" in self.model_fields_set and self.result != "mode":
+        if "mode_sweeps" in changed and self.result != "mode":
             raise ValueError(f"mode_sweeps means nothing with result: {self.result}; set result: mode or remove it")
         if self.anneal.sweeps + self.anneal.quench > self.sweeps:
             raise ValueError("anneal.sweeps and anneal.quench together are more than sweeps")

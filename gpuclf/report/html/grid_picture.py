@@ -56,7 +56,7 @@ def _panels(layout: GridLayout) -> Markup:
         (min(spots) - air, max(spots) + air),
         (low, high),
         size=(680.0, 320.0) if single else (340.0, 230.0),
-        labels=(f"{layout.axis}{' (log)' if layout.log else ''}", layout.metric),
+        labels=(f"{layout.axis}{' (log)' if layout.log else ''}", layout.metric if layout.bounds else ""),
         x_ticks=layout.ticks,
     )
     charts = [

@@ -1,0 +1,1 @@
+"""What a tagging run shows and writes: tags with their words, transitions, tagged text, the page."""

@@ -1,0 +1,78 @@
+"""`gpuclf predict`, `eval` and `show` for a tagging run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, BinaryIO
+
+import torch
+
+from gpuclf.report.run_folder import RunFolder
+from gpuclf.report.strict_json import dump
+from gpuclf.report.tagging.console import print_chains, print_gold, print_settings, print_tags
+from gpuclf.report.tagging.settings_table import settings_rows
+from gpuclf.report.tagging.tag_facts import tag_facts
+from gpuclf.report.tagging.tags_file import tagged_lines
+from gpuclf.train.tagging.new_text import TaggedSentences, evaluate_text, input_format, tag_text
+from gpuclf.train.tagging.tagger_file import Tagger, load_tagger
+
+
+def predict_tags(
+    tagger: Tagger, file: Path | None, given_format: str | None, as_json: bool, stdin: BinaryIO, out: IO[str]
+) -> None:
+    """Prints the tags of new text: for raw text a line a sentence, word/TAG word/TAG …; for column formats a line a
+    word, word TAB tag, and an empty line after each sentence; as JSON a line a sentence, {"tokens", "tags", "known"}.
+    """
+    format = input_format(tagger, file, given_format)
+    for part in tag_text(tagger, file, format, stdin):
+        if as_json:
+            lines = _json_lines(part, tagger)
+        elif format in ("conll", "conllu"):
+            lines = _column_lines(part, tagger)
+        else:
+            lines = tagged_lines(part.tokens, part.tags, part.offsets, tagger.tag_names)
+        out.write("".join(f"{line}\n" for line in lines))
+        out.flush()
+
+
+def _column_lines(part: TaggedSentences, tagger: Tagger) -> Iterator[str]:
+    tags, names = part.tags.tolist(), tagger.tag_names
+    for start, end in pairwise(part.offsets.tolist()):
+        yield from (f"{part.tokens[place]}\t{names[tags[place]]}" for place in range(start, end))
+        yield ""
+
+
+def _json_lines(part: TaggedSentences, tagger: Tagger) -> Iterator[str]:
+    tags, known, names = part.tags.tolist(), part.known.tolist(), tagger.tag_names
+    for start, end in pairwise(part.offsets.tolist()):
+        record = {
+            "tokens": part.tokens[start:end],
+            "tags": [names[tag] for tag in tags[start:end]],
+            "known": known[start:end],
+        }
+        yield json.dumps(record, ensure_ascii=False)
+
+
+def print_evaluation(tagger: Tagger, file: Path, as_json: bool) -> None:
+    """Figures on a text with gold tags."""
+    figures = evaluate_text(tagger, file)
+    if as_json:
+        sys.stdout.write(dump(figures, indent=1).decode() + "\n")
+    else:
+        print_gold(str(file), figures)
+
+
+def show_tagger(folder: RunFolder, words: int, stream: IO[str] | None = None) -> None:
+    """The tags with their words, what follows what, the chains, and the table over settings where there is a grid."""
+    tagger = load_tagger(folder.path, torch.device("cpu"))
+    print_tags(tag_facts(tagger, words), stream)
+    if folder.finished:
+        metrics = folder.read_metrics()
+        print_chains(metrics["cells"], metrics["best"], stream)
+        print_settings(settings_rows(metrics["cells"], str(getattr(tagger.options, "level", ""))), stream)
+        if "gold" in metrics:
+            print_gold("training text against gold tags", metrics["gold"], stream)

@@ -1,0 +1,74 @@
+"""A saved tagger on new text: tags sentence by sentence, and figures where the text has gold tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from torch import Tensor
+
+from gpuclf.data.open import open_reader, open_text_stream
+from gpuclf.data.options import FORMATS, DataOptions
+from gpuclf.faults import UserFault
+from gpuclf.train.distribution import rank
+from gpuclf.train.observer import SilentObserver
+from gpuclf.train.stopwatch import Stopwatch
+from gpuclf.train.tagging.experiment import figures_of_text
+from gpuclf.train.tagging.tagged_text import read_sentences
+from gpuclf.train.tagging.tagger_file import Tagger
+
+STREAMED = "sentences"  # how standard input is read where nothing else is said
+SENTENCE_FORMATS = ("sentences", "conll", "conllu", "lines")
+
+
+@dataclass(frozen=True)
+class TaggedSentences:
+    """Successive sentences: sentence s is tokens[offsets[s]:offsets[s + 1]]; tags and known (tokens,)."""
+
+    tokens: list[str]
+    tags: Tensor
+    known: Tensor
+    offsets: Tensor
+
+
+def input_format(tagger: Tagger, file: Path | None, given: str | None) -> str:
+    """The format that text is read in: as said, else that of the training data, and raw text from standard input."""
+    if given is not None and given not in FORMATS:
+        raise UserFault(f"--input-format {given} is unknown; there are: {', '.join(FORMATS)}")
+    if given is not None:
+        return given
+    return STREAMED if file is None else tagger.data.format or STREAMED
+
+
+def tag_text(tagger: Tagger, file: Path | None, format: str, stream: BinaryIO) -> Iterator[TaggedSentences]:
+    """Tags a file or standard input, a portion at a time; the tags of a sentence depend on nothing outside of it.
+
+    Under torchrun the first process answers alone.
+    """
+    if rank() != 0:
+        return
+    options = _for_format(tagger.data, format)
+    if file is None:
+        reader = open_text_stream(stream, options, format=format)
+    else:
+        reader = open_reader(file.absolute(), options, labelled=False)
+    for chunk in reader.chunks():
+        sentences = tagger.words.encode([chunk], keep_tokens=True)
+        assert sentences.tokens is not None, "tokens were asked for"
+        known = sentences.corpus.ids < sentences.num_known
+        yield TaggedSentences(sentences.tokens, tagger.tags(sentences), known, sentences.corpus.offsets)
+
+
+def _for_format(data: DataOptions, format: str) -> DataOptions:
+    """The data options for text of this format: what says how another format is read is left out."""
+    if format == data.format:
+        return data
+    return data.model_copy(update={"format": format, "columns": None, "tokens": None, "gold": None})
+
+
+def evaluate_text(tagger: Tagger, file: Path) -> dict[str, Any]:
+    """Figures of the tagger on a text with gold tags."""
+    sentences = read_sentences(tagger.words, tagger.data, file.absolute(), "eval", SilentObserver(), Stopwatch())
+    return figures_of_text(tagger, sentences)
