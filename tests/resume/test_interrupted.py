@@ -10,8 +10,16 @@ import pytest
 from tests.resume.commands import Commands, assert_same_run, checkpoints, log_rows, write_config, write_data
 
 STEP = "gpuclf.train.run_context.step_rows"
-SLOW_CHECKPOINTS = {"train": {"checkpoint_every": None}}  # so that the signal alone brings one about
-BAYES: dict[str, Any] = {"model": {"type": "naive_bayes"}, "grid": {"model.alpha": [0.1, 1.0]}, "train": None}
+SLOW_CHECKPOINTS: dict[str, Any] = {  # so that the signal alone brings one about
+    "train": {"checkpoint_every": None},
+    "calibrate": "platt",
+}
+BAYES: dict[str, Any] = {
+    "model": {"type": "naive_bayes"},
+    "grid": {"model.alpha": [0.1, 1.0]},
+    "train": None,
+    "calibrate": "isotonic",
+}
 
 
 @pytest.fixture(scope="module", params=["mira", "naive_bayes"])
