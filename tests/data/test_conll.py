@@ -97,7 +97,7 @@ def test_every_doubtful_sentence_is_listed_by_its_line(tmp_path):
         "1 column, not 2 as data.columns says: 'cat'",
         "the word '' is blank",
         "3 columns, not 2",
-        "'sat' has no gold tag ('') (and 1 more faults in this sentence)",
+        "'sat' has no gold tag ('') (and 1 more in this sentence)",
         "'\\xa0' is blank",
         "data.on_bad: skip",
     ):

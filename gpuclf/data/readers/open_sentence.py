@@ -54,7 +54,7 @@ class OpenSentence:
         if self._faults:
             line, reason, remedy = self._faults[0]
             more = len(self._faults) - 1
-            intake.bad(line, reason + (f" (and {more} more faults in this sentence)" if more else ""), remedy)
+            intake.bad(line, reason + (f" (and {more} more in this sentence)" if more else ""), remedy)
         elif intake.admit(self.line, None, id=id):
             self._body.append(self.tokens, self.gold)
             intake.report.tokens += len(self.tokens)
