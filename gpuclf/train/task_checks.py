@@ -57,6 +57,10 @@ def task_faults(options: ExperimentOptions) -> Iterator[UserFault]:
                 key=name,
                 remedy=f"remove it (on the command line: ~{name}); test: {{file: …}} measures the tagger on other text",
             )
+    if options.calibrate is not None:
+        yield UserFault(
+            "tags that no document is known to have cannot be calibrated", key="calibrate", remedy="remove it"
+        )
     if options.select.one_standard_error or options.select.refit is not None:
         key = "select.one_standard_error" if options.select.one_standard_error else "select.refit"
         yield UserFault("has no meaning without folds or validation", key=key, remedy="remove it")

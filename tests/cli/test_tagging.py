@@ -189,6 +189,7 @@ def test_a_resumed_run_goes_on_to_the_same_bits(
     [
         ("+folds.k=3", "nothing is held out"),
         ("+validation.fraction=0.1", "nothing is held out"),
+        ("+calibrate=platt", "calibrated"),
         ("+select.metric=accuracy", "does not measure"),
         ("+features.type=bag_of_words", "word types"),
         ("+train.max_epochs=3", "has no meaning"),

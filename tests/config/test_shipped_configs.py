@@ -68,7 +68,9 @@ def test_loads_and_resolves(path: Path, tmp_path: Path) -> None:
     loaded = load(path)
     again = tmp_path / "config.yaml"
     again.write_text(loaded.resolved_yaml(), encoding="utf-8")
-    assert load(again).options == loaded.options
+    same = load(again).options
+    assert same == loaded.options
+    same.model.build(same.train, ["a", "b"])  # all keys are written now: what is at its default is no fault
     assert loaded.options.run.root == ROOT / "runs"
     assert loaded.options.test is not None
     for file in (loaded.options.data.train, loaded.options.test.file):

@@ -156,7 +156,7 @@ def _schedule(options: RegularisedOptions, default: Literal["power"] | None) -> 
 def _refuse_portions(train: TrainOptions, optimizer: str) -> None:
     unused = ["batch", *(["shuffle"] if optimizer != "dcd" else [])]
     for name in unused:
-        if name in train.model_fields_set:
+        if getattr(train, name) != TrainOptions.model_fields[name].default:  # a resolved config has every key
             raise UserFault(
                 f"has no meaning for optimizer: {optimizer}, whose steps are not portions of documents",
                 key=f"train.{name}",

@@ -128,11 +128,16 @@ class TypeTaggerLearner:
     def result(self, problem: Problem, state: TaggerState) -> TypeTagger:
         """The sample that is wanted, with the counts that belong to its tags. Before a mode has begun, the last one."""
         corpus, k, sample = _corpus(problem), problem.num_classes, state.best or state.sample
-        tags = sample.tags
-        if state.tally is not None and state.sweep > self.first_of_mode:
-            tags = state.tally.argmax(2).to(torch.int32)  # the lowest of equals
-        counts = type_gibbs.count(corpus.contexts, corpus.features, tags, k)
+        tags, joint = sample.tags, sample.log_joint.clone()
         hyper = self._hyper(problem, sample.alpha, sample.beta)
+        in_mode = state.tally is not None and state.sweep > self.first_of_mode
+        if state.best is None and not in_mode and self.sampler != "clojure":
+            counts = Counts(*(part.clone() for part in state.counts))  # those of the sample: no need to count again
+        else:
+            if state.tally is not None and in_mode:
+                tags = state.tally.argmax(2).to(torch.int32)  # the lowest of equals
+            counts = type_gibbs.count(corpus.contexts, corpus.features, tags, k)
+            joint = type_gibbs.log_joint(corpus.contexts, corpus.features, counts, hyper)
         return TypeTagger(
             tags=tags.to(torch.int64),
             transitions=counts.transitions,
@@ -141,7 +146,7 @@ class TypeTaggerLearner:
             alpha=hyper.alpha.clone(),
             beta=hyper.beta.clone(),
             level=hyper.level.clone(),
-            log_joint=type_gibbs.log_joint(corpus.contexts, corpus.features, counts, hyper),
+            log_joint=joint,
             num_values=torch.tensor(corpus.num_values, dtype=torch.int64, device=tags.device),
         )
 
