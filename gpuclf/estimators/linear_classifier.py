@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight as checked_weights
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gpuclf.estimators.inputs import sparse_rows, without_torch
@@ -47,7 +49,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _setup(self) -> Setup:
         raise AssertionError(f"{type(self).__name__} has no _setup()")
 
-    def _checked(self, X: Any, y: Any) -> Checked:
+    def _checked(self, X: Any, y: Any, sample_weight: Any = None) -> Checked:
         """Training data of a fit; notes the features. ValueError with the reason for what cannot be learnt from."""
         X, y = without_torch(X), without_torch(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -57,11 +59,17 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes; y holds one class: {classes[0]!r}"
             )
-        return Checked(X, classes, Rows(sparse_rows(X), labels.astype(np.int64), class_names(classes)))
+        data = Rows(sparse_rows(X), labels.astype(np.int64), class_names(classes))
+        if sample_weight is None:
+            return Checked(X, classes, data)
+        weights = checked_weights(without_torch(sample_weight), X, dtype=np.float64, ensure_non_negative=True)
+        return Checked(X, classes, replace(data, weights=weights))
 
-    def _fit(self, X: Any, y: Any, adapted: Callable[[Learner], Learner] = lambda learner: learner) -> Self:
+    def _fit(
+        self, X: Any, y: Any, adapted: Callable[[Learner], Learner] = lambda learner: learner, sample_weight: Any = None
+    ) -> Self:
         setup = self._setup()
-        checked = self._checked(X, y)
+        checked = self._checked(X, y) if sample_weight is None else self._checked(X, y, sample_weight)
         trained = train_one(checked.data, setup, adapted)
         self._adopt(checked.classes, trained)
         if trained.at_limit and self._has_optimum:

@@ -29,13 +29,9 @@ class RegularisedClassifier(LinearClassifier):
 
     _has_optimum: ClassVar[bool] = True
 
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
-        """Starts anew, from weights of 0."""
-        if refused:
-            raise TypeError(
-                f"{type(self).__name__}.fit takes no {', '.join(refused)}; class_weight weighs whole classes"
-            )
-        return self._fit(X, y)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Starts anew, from weights of 0. sample_weight (docs,) ≥ 0: a row of weight k is k rows."""
+        return self._fit(X, y, sample_weight=sample_weight)
 
     def _regularised_setup(self, type_name: str, **more: Any) -> Setup:
         model = {name: getattr(self, name) for name in _MODEL} | more

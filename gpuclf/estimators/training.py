@@ -24,11 +24,12 @@ DIVERGED_MESSAGE = "training ran into numbers beyond all bounds; scale the featu
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows with labels (docs,) int64 into the names of the classes."""
+    """Rows with labels (docs,) int64 into the names of the classes, and how often each counts (None: once)."""
 
     rows: SparseRows
     labels: NDArray[np.int64]
     class_names: tuple[str, ...]
+    weights: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ def make_problem(data: Rows, train: Tensor, setups: Sequence[Setup], views: Sequ
         num_classes=len(data.class_names),
         views=Views(train.to(device)),
         replicas=replicas.to(device),
+        weights=None if data.weights is None else torch.from_numpy(data.weights).to(device),
     )
 
 

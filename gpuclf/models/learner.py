@@ -49,7 +49,8 @@ class Problem:
     """Everything that stays the same during training, on one device.
 
     labels (docs,) int64, -1 for none; keys (docs,) int64: hash of each document's id, the root of every
-    order and draw that concerns it; num_classes K; class order is the sorted one, everywhere.
+    order and draw that concerns it; num_classes K; class order is the sorted one, everywhere. weights (docs,) float64
+    ≥ 0: how often a document counts, None for once; for learners that say so, others are never given any.
     """
 
     rows: Rows
@@ -58,6 +59,7 @@ class Problem:
     num_classes: int
     views: Views
     replicas: Replicas
+    weights: Tensor | None = None
 
 
 class Predictor(Protocol):

@@ -56,19 +56,21 @@ def row_weights(problem: Problem, spans: Sequence[Span], factor: Tensor, class_w
     """What each document's loss counts for each replica: (docs, R) float64, 0 for rows that it does not train on.
 
     factor (R,) is C; class_weight (K,) or "balanced": n / (classes that occur · documents of the class), of the view's
-    training rows, as scikit-learn has it.
+    training rows, as scikit-learn has it. A document that counts k times (Problem.weights) is k documents in both.
     """
     labels = problem.labels
     weights = torch.zeros((labels.numel(), len(problem.replicas)), dtype=torch.float64, device=labels.device)
     for span in spans:
         own = labels[span.docs]
+        times = torch.ones(own.numel(), dtype=torch.float64, device=labels.device)
+        times = times if problem.weights is None else problem.weights[span.docs]
         if isinstance(class_weight, str):
-            counts = torch.bincount(own, minlength=problem.num_classes).to(torch.float64)
-            by_class = own.numel() / ((counts > 0).sum() * counts.clamp(min=1))
+            counts = times.new_zeros(problem.num_classes).index_add_(0, own, times)
+            by_class = counts.sum() / ((counts > 0).sum() * torch.where(counts > 0, counts, 1.0))
         else:
             by_class = torch.ones(problem.num_classes, dtype=torch.float64, device=labels.device)
             by_class = by_class if class_weight is None else class_weight.to(labels.device)
-        weights[span.docs, span.replicas] = by_class[own][:, None] * factor.to(labels.device)[span.replicas]
+        weights[span.docs, span.replicas] = (times * by_class[own])[:, None] * factor.to(labels.device)[span.replicas]
     return weights
 
 
