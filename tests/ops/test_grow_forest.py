@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 from torch import Tensor
 
 from gpuclf.ops.forest_votes import Forests, forest_votes
-from gpuclf.ops.grow_forest import GrowthRules, Table, Trees, cpu, grow_forest, reference, tree_keys
+from gpuclf.ops.grow_forest import GrowthRules, Table, Trees, cpu, cuda, grow_forest, reference, tree_keys
 from gpuclf.ops.grow_forest.records import LEAF
 
 RULES = {
@@ -60,7 +60,7 @@ def same(left: Trees, right: Trees) -> None:
 
 
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
-@pytest.mark.parametrize("program", [cpu], ids=["kernel"])
+@pytest.mark.parametrize("program", [cpu, cuda], ids=["kernel", "levels"])
 def test_trees_equal_those_of_the_reference_draw_by_draw(program: Any, rules: GrowthRules) -> None:
     problem = given()
     same(program.grow_forest(**problem, rules=rules), reference.grow_forest(**problem, rules=rules))

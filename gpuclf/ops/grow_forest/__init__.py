@@ -10,7 +10,7 @@ from torch import Tensor
 from gpuclf.ops.counter_hash import hash64
 from gpuclf.ops.grow_forest.records import LEAF, MOST_ROWS, NO_LIMIT, PADDING, GrowthRules, Table, Trees
 
-_KERNELS = {"cpu": "cpu"}  # device type → module of this package; all others: reference
+_KERNELS = {"cpu": "cpu", "cuda": "cuda"}  # device type → module of this package; all others: reference
 
 __all__ = ["LEAF", "MOST_ROWS", "NO_LIMIT", "PADDING", "GrowthRules", "Table", "Trees", "grow_forest", "tree_keys"]
 

@@ -1,0 +1,133 @@
+"""One level of many growing trees: its nodes, the rows in them, and how rows are grouped by value. Any device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gpuclf.ops.counter_hash import hash64
+from gpuclf.ops.grow_forest.records import TERM_BITS, GrowthRules
+
+WORST = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class Law:
+    """Rules with their tables on the device: subset and candidates (…) int64, terms int64 (unused for Gini)."""
+
+    rules: GrowthRules
+    subset: Tensor
+    candidates: Tensor
+    terms: Tensor
+
+    @property
+    def gini(self) -> bool:
+        return self.rules.criterion == "gini"
+
+    def term(self, n: Tensor) -> Tensor:
+        """What a class of n weighted rows adds to a side."""
+        return n * n if self.gini else self.terms[n]
+
+    def cost(self, total_left: Tensor, total_right: Tensor, left: Tensor, right: Tensor) -> Tensor:
+        """See cpu_splits.cost_of. Sides without rows cost WORST."""
+        if self.gini:
+            mass = left.double() / total_left.clamp(min=1) + right.double() / total_right.clamp(min=1)
+            cost = -(mass * float(1 << TERM_BITS)).to(torch.int64)
+        else:
+            cost = self.terms[total_left] + self.terms[total_right] - left - right
+        return torch.where((total_left > 0) & (total_right > 0), cost, WORST)
+
+
+@dataclass(frozen=True)
+class Level:
+    """The splittable nodes of one level: key (n,) int64, counts (n, K) int64 rows by class, times (n, K) int64 class
+    weights; entries, in the order of their nodes: node, row, label, weight (E,)."""
+
+    key: Tensor
+    counts: Tensor
+    times: Tensor
+    node: Tensor
+    row: Tensor
+    label: Tensor
+    weight: Tensor
+
+    def __len__(self) -> int:
+        return self.key.numel()
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The entries grouped by node and code of one input. entry (E,): their order; begin, end (G,): where the run's
+    entries stand in it; node, code (G,); first (n + 1,): the runs of each node."""
+
+    entry: Tensor
+    begin: Tensor
+    end: Tensor
+    node: Tensor
+    code: Tensor
+    first: Tensor
+
+    @property
+    def distinct(self) -> Tensor:
+        return self.first.diff()
+
+
+def runs_of(level: Level, codes: Tensor, values: int) -> Runs:
+    """The runs of one input, whose codes of all rows are `codes` (docs,)."""
+    group = level.node * values + codes[level.row]
+    group, entry = torch.sort(group, stable=True)
+    found, counts = torch.unique_consecutive(group, return_counts=True)
+    end = counts.cumsum(0)
+    node = found // values
+    first = torch.zeros(len(level) + 1, dtype=torch.int64, device=codes.device)
+    first[1:] = torch.bincount(node, minlength=len(level)).cumsum(0)
+    return Runs(entry, end - counts, end, node, found % values, first)
+
+
+def spans(begin: Tensor, length: Tensor) -> tuple[Tensor, Tensor]:
+    """begin, begin + 1, … of every span, one after the other, and the number of the span each belongs to."""
+    owner = torch.arange(length.numel(), device=length.device).repeat_interleave(length)
+    inside = torch.arange(owner.numel(), device=length.device) - (length.cumsum(0) - length)[owner]
+    return begin[owner] + inside, owner
+
+
+def chained(state: Tensor, key: Tensor | int) -> Tensor:
+    """hash64(…, key) where hash64(…) is `state`."""
+    return hash64(state + key)
+
+
+def below(hashed: Tensor, limit: Tensor) -> Tensor:
+    """Whole numbers in [0, limit), from the upper halves of hashes."""
+    return (((hashed >> 32) & ((1 << 32) - 1)) * limit) >> 32
+
+
+def floyd(draw: Tensor, size: Tensor, among: Tensor, first: int) -> Tensor:
+    """(c, most) int64: `size` (c,) of `among` ranks without replacement, -1 beyond; draws are numbered from `first`."""
+    most = int(size.max()) if size.numel() else 0
+    picks = torch.full((size.numel(), most), -1, dtype=torch.int64, device=draw.device)
+    for step in range(most):
+        last = among - size + step
+        rank = below(chained(draw, first + step), (last + 1).clamp(min=1))
+        rank = torch.where((picks[:, :step] == rank[:, None]).any(1), last, rank)
+        picks[:, step] = torch.where(step < size, rank, -1)
+    return picks
+
+
+def class_counts(owner: Tensor, label: Tensor, weight: Tensor, owners: int, classes: int) -> Tensor:
+    """(owners, K) int64: weight by owner and class."""
+    cells = torch.zeros(owners * classes, dtype=torch.int64, device=owner.device)
+    cells.index_add_(0, owner * classes + label, weight.to(torch.int64))
+    return cells.view(owners, classes)
+
+
+def first_least(cost: Tensor, owner: Tensor, owners: int) -> tuple[Tensor, Tensor]:
+    """Of each owner the least cost (WORST without any), and the first place that has it (-1: all are WORST)."""
+    least = torch.full((owners,), WORST, dtype=torch.int64, device=cost.device)
+    least.scatter_reduce_(0, owner, cost, "amin")
+    place = torch.arange(cost.numel(), device=cost.device)
+    at = torch.where((cost == least[owner]) & (cost < WORST), place, cost.numel())
+    found = torch.full((owners,), cost.numel(), dtype=torch.int64, device=cost.device)
+    found.scatter_reduce_(0, owner, at, "amin")
+    return least, torch.where(found < cost.numel(), found, -1)

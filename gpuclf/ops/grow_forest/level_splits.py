@@ -1,0 +1,243 @@
+"""The best split of every node of a level, as tensors: the same splits, costs and ties as in cpu_splits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gpuclf.ops.grow_forest.level import (
+    WORST,
+    Law,
+    Level,
+    Runs,
+    below,
+    chained,
+    class_counts,
+    first_least,
+    floyd,
+    runs_of,
+    spans,
+)
+from gpuclf.ops.grow_forest.records import DRAWS, Table
+
+_CELLS = 1 << 24  # class counts held at once
+
+
+@dataclass
+class Best:
+    """The best split of each node so far: input (n,), -1 for none; cost; listed: for each input the pairs (node, code)
+    of its last winners; the pairs of other inputs' nodes are out of date."""
+
+    input: Tensor
+    cost: Tensor
+    listed: dict[int, tuple[Tensor, Tensor]]
+
+    @classmethod
+    def none(cls, level: Level) -> Best:
+        return cls(torch.full_like(level.key, -1), torch.full_like(level.key, WORST), {})
+
+    def pairs(self) -> tuple[Tensor, Tensor]:
+        """(node, code) of what goes left everywhere, by node and code."""
+        nodes, codes = [self.input[:0]], [self.input[:0]]
+        for i, (node, code) in self.listed.items():
+            kept = self.input[node] == i
+            nodes.append(node[kept])
+            codes.append(code[kept])
+        node, code = torch.cat(nodes), torch.cat(codes)
+        order = torch.argsort(code, stable=True)
+        order = order[torch.argsort(node[order], stable=True)]
+        return node[order], code[order]
+
+
+def costs(law: Law, level: Level, left: Tensor, owner: Tensor) -> Tensor:
+    """The cost of every split whose left class counts are `left` (c, K), at node `owner` (c,)."""
+    times, whole = level.times[owner], level.counts[owner]
+    right = whole - left
+    rows, others = left.sum(1), right.sum(1)
+    x, rest = times * left, times * right
+    cost = law.cost(x.sum(1), rest.sum(1), law.term(x).sum(1), law.term(rest).sum(1))
+    least = law.rules.min_samples_leaf
+    return torch.where((rows >= least) & (others >= least), cost, WORST)
+
+
+def best_composed(law: Law, table: Table, level: Level) -> Best:
+    """The best of the F composed features of each node."""
+    inputs = [runs_of(level, table.codes[:, i].long(), values) for i, values in enumerate(table.num_values)]
+    distinct = torch.stack([runs.distinct for runs in inputs], 1)
+    size = law.subset[distinct]
+    offered = torch.where(size > 0, distinct // size.clamp(min=1), 0)
+    reach = offered.cumsum(1)
+    total = reach[:, -1]
+    count = torch.where(total > 0, law.candidates[total], 0)
+    number, node = spans(torch.zeros_like(count), count)
+    draw = chained(level.key[node], DRAWS + number)
+    at = below(chained(draw, 0), total[node].clamp(min=1))
+    input = (reach[node] <= at[:, None]).sum(1)
+    cost = torch.full_like(node, WORST)
+    picks: dict[int, tuple[Tensor, Tensor]] = {}
+    for i, runs in enumerate(inputs):
+        mine = torch.nonzero(input == i).flatten()
+        if not mine.numel():
+            continue
+        present = distinct[node[mine], i]
+        if table.ordered[i]:
+            length = 1 + below(chained(draw[mine], 1), (present - 1).clamp(min=1))
+            run, owner = spans(runs.first[node[mine]], length)
+        else:
+            ranks = floyd(draw[mine], size[node[mine], i], present, 1)
+            owner, column = torch.nonzero(ranks >= 0, as_tuple=True)
+            run = runs.first[node[mine]][owner] + ranks[owner, column]
+        picks[i] = (mine[owner], run)
+        cost[mine] = _subset_costs(law, level, runs, run, owner, node[mine])
+    best = Best.none(level)
+    best.cost, place = first_least(cost, node, len(level))
+    best.input = torch.where(place >= 0, input[place.clamp(min=0)] if input.numel() else place, -1)
+    for i, (candidate, run) in picks.items():
+        won = place[node[candidate]] == candidate
+        best.listed[i] = (node[candidate][won], inputs[i].code[run[won]])
+    return best
+
+
+def _subset_costs(law: Law, level: Level, runs: Runs, run: Tensor, owner: Tensor, node: Tensor) -> Tensor:
+    """Costs (c,) of candidates at `node` (c,), of which candidate owner[j] takes run run[j]; owners rise."""
+    classes = level.counts.shape[1]
+    found = []
+    step = max(1, _CELLS // classes)
+    for start in range(0, node.numel(), step):
+        part = (owner >= start) & (owner < start + step)
+        position, pick = spans(runs.begin[run[part]], (runs.end - runs.begin)[run[part]])
+        entry = runs.entry[position]
+        candidates = min(step, node.numel() - start)
+        left = class_counts(owner[part][pick] - start, level.label[entry], level.weight[entry], candidates, classes)
+        found.append(costs(law, level, left, node[start : start + step]))
+    return torch.cat(found)
+
+
+def best_ordered(law: Law, table: Table, level: Level) -> Best:
+    """The best prefix of ordered values (or single value) of max_features inputs of each node."""
+    inputs = [runs_of(level, table.codes[:, i].long(), values) for i, values in enumerate(table.num_values)]
+    varying = torch.stack([runs.distinct >= 2 for runs in inputs], 1)
+    eligible = varying.sum(1)
+    wanted = eligible.clamp(max=law.rules.max_features)
+    ranks = floyd(chained(level.key, DRAWS), wanted, eligible, 0)
+    rank = varying.cumsum(1) - 1
+    chosen = varying & (ranks[:, None, :] == rank[:, :, None]).any(2)
+    best = Best.none(level)
+    for i, runs in enumerate(inputs):
+        draw = chained(level.key, DRAWS + 1 + i)
+        if law.rules.splits == "binary" and not table.ordered[i]:
+            _try_values(law, level, runs, i, chosen[:, i], draw, best)
+        else:
+            _try_prefixes(law, level, runs, i, chosen[:, i], draw, table.ordered[i], best)
+    return best
+
+
+def _try_values(law: Law, level: Level, runs: Runs, i: int, chosen: Tensor, draw: Tensor, best: Best) -> None:
+    """Each present value against the rest."""
+    kept = chosen[runs.node]
+    if law.rules.extra_trees:
+        only = below(chained(draw, 1), runs.distinct.clamp(min=1))
+        kept &= torch.arange(runs.node.numel(), device=kept.device) - runs.first[runs.node] == only[runs.node]
+    run = torch.nonzero(kept).flatten()
+    if not run.numel():
+        return
+    node = runs.node[run]
+    cost = _subset_costs(law, level, runs, run, torch.arange(run.numel(), device=run.device), node)
+    won, place = _improved(best, i, cost, node)
+    best.listed[i] = (won, runs.code[run[place]])
+
+
+def _improved(best: Best, i: int, cost: Tensor, node: Tensor) -> tuple[Tensor, Tensor]:
+    """Takes what is better than before; the nodes that improve, and the place of each one's new best."""
+    least, place = first_least(cost, node, best.cost.numel())
+    won = torch.nonzero((place >= 0) & (least < best.cost)).flatten()
+    best.input[won], best.cost[won] = i, least[won]
+    return won, place[won]
+
+
+def _try_prefixes(
+    law: Law, level: Level, runs: Runs, i: int, chosen: Tensor, draw: Tensor, ordered: bool, best: Best
+) -> None:
+    """Prefixes of the values in the order of their scores (of their codes, for an ordered input)."""
+    rules = law.rules
+    run = _ordered_runs(law, level, runs, chosen, draw, ordered)
+    if not run.numel():
+        return
+    node = runs.node[run]
+    held = torch.bincount(node, minlength=len(level))
+    start = held.cumsum(0) - held
+    length = torch.arange(run.numel(), device=run.device) - start[node] + 1
+    most = torch.minimum(held, runs.distinct - 1)
+    if not ordered:
+        most = most.clamp(max=rules.max_prefix)
+    tried = length <= most[node]
+    if rules.extra_trees:
+        tried &= length == (1 + below(chained(draw, 1), most.clamp(min=1)))[node]
+    cost = _prefix_costs(law, level, runs, run, node)
+    won, place = _improved(best, i, torch.where(tried, cost, WORST), node)
+    position, owner = spans(start[won], length[place])
+    listed, at = run[position], won[owner]
+    if rules.splits == "sorted" and not ordered:
+        listed, at = _smaller_side(level, runs, won, listed)
+    best.listed[i] = (at, runs.code[listed])
+
+
+def _ordered_runs(law: Law, level: Level, runs: Runs, chosen: Tensor, draw: Tensor, ordered: bool) -> Tensor:
+    """The runs of the chosen nodes that may be split off, by node and falling score."""
+    rules = law.rules
+    if ordered:
+        return torch.nonzero(chosen[runs.node]).flatten()
+    owner = torch.arange(runs.node.numel(), device=draw.device).repeat_interleave(runs.end - runs.begin)
+    weight, label = level.weight[runs.entry].long(), level.label[runs.entry]
+    held = torch.zeros_like(runs.node).index_add_(0, owner, weight)
+    rows = level.counts.sum(1)
+    if rules.order == "projection":
+        part = weight * (chained(draw[runs.node[owner]], label) >> 48)
+        score = torch.zeros_like(runs.node).index_add_(0, owner, part).double() / held
+    else:
+        at = below(chained(draw, 0), rows)
+        target = (level.counts.cumsum(1) <= at[:, None]).sum(1)
+        part = weight * (label == target[runs.node[owner]])
+        mass = torch.zeros_like(runs.node).index_add_(0, owner, part).double()
+        in_node = level.counts.gather(1, target[:, None]).squeeze(1)
+        share = rules.smoothing * (in_node.double() / rows)
+        score = (mass + share[runs.node]) / (held + rules.smoothing)
+    kept = torch.nonzero(chosen[runs.node] & (held >= rules.min_category_rows)).flatten()
+    kept = kept[torch.sort(score[kept], descending=True, stable=True).indices]
+    return kept[torch.sort(runs.node[kept], stable=True).indices]
+
+
+def _prefix_costs(law: Law, level: Level, runs: Runs, run: Tensor, node: Tensor) -> Tensor:
+    """The cost of every prefix that ends at run[j]; runs stand by node. Whole nodes are taken at a time."""
+    classes = level.counts.shape[1]
+    ends = torch.bincount(node, minlength=len(level)).cumsum(0)
+    found, begin = [], 0
+    while begin < run.numel():
+        limit = torch.searchsorted(ends, begin + max(1, _CELLS // classes), right=True)
+        end = max(int(ends[(limit - 1).clamp(min=0)]), int(ends[node[begin]]))
+        part, at = run[begin:end], node[begin:end]
+        position, owner = spans(runs.begin[part], (runs.end - runs.begin)[part])
+        entry = runs.entry[position]
+        counts = class_counts(owner, level.label[entry], level.weight[entry], part.numel(), classes)
+        running = counts.cumsum(0)
+        first = torch.searchsorted(at, at, right=False)
+        before = torch.where(first[:, None] > 0, running[(first - 1).clamp(min=0)], 0)
+        found.append(costs(law, level, running - before, at))
+        begin = end
+    return torch.cat(found)
+
+
+def _smaller_side(level: Level, runs: Runs, won: Tensor, listed: Tensor) -> tuple[Tensor, Tensor]:
+    """The runs (and their nodes) to list: those listed, or where they hold over half of the rows, the node's others."""
+    inside = torch.zeros(runs.node.numel(), dtype=torch.bool, device=listed.device)
+    inside[listed] = True
+    owner = torch.arange(runs.node.numel(), device=listed.device).repeat_interleave(runs.end - runs.begin)
+    held = torch.zeros_like(runs.node).index_add_(0, owner, level.weight[runs.entry].long())
+    taken = torch.zeros_like(level.key).index_add_(0, runs.node, torch.where(inside, held, 0))
+    flip = 2 * taken > level.counts.sum(1)
+    here = torch.zeros(len(level), dtype=torch.bool, device=listed.device)
+    here[won] = True
+    kept = torch.nonzero(here[runs.node] & (inside != flip[runs.node])).flatten()
+    return kept, runs.node[kept]
