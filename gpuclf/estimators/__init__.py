@@ -1,7 +1,8 @@
 """The learners as scikit-learn estimators: for pipelines, GridSearchCV, and everything else that speaks its API.
 
-Perceptron, MIRA, NaiveBayes, LogisticRegression and LinearSVM take a matrix (numpy, scipy sparse, torch dense or
-sparse CSR) and labels of any type; parameters are named as the options of `gpuclf.models` and of the `train` section.
+The online rules (Perceptron, MIRA, OnlineSVM, ConfidenceWeighted, AROW, SCW), NaiveBayes, LogisticRegression and
+LinearSVM take a matrix (numpy, scipy sparse, torch dense or sparse CSR) and labels of any type; parameters are named as
+the options of `gpuclf.models` and of the `train` section, but for OnlineSVM's decay, which is the option lambda.
 BatchedGridSearch trains grid × folds as one batch. Needs scikit-learn, which gpuclf itself does not:
 pip install 'gpuclf[sklearn]'.
 """
@@ -19,7 +20,18 @@ except ModuleNotFoundError as error:
 
 from gpuclf.estimators.batched_grid_search import BatchedGridSearch
 from gpuclf.estimators.naive_bayes import NaiveBayes
-from gpuclf.estimators.online import MIRA, Perceptron
+from gpuclf.estimators.online import AROW, MIRA, SCW, ConfidenceWeighted, OnlineSVM, Perceptron
 from gpuclf.estimators.regularised import LinearSVM, LogisticRegression
 
-__all__ = ["MIRA", "BatchedGridSearch", "LinearSVM", "LogisticRegression", "NaiveBayes", "Perceptron"]
+__all__ = [
+    "AROW",
+    "MIRA",
+    "SCW",
+    "BatchedGridSearch",
+    "ConfidenceWeighted",
+    "LinearSVM",
+    "LogisticRegression",
+    "NaiveBayes",
+    "OnlineSVM",
+    "Perceptron",
+]

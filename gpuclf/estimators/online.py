@@ -102,7 +102,7 @@ class OnlineClassifier(LinearClassifier):
         return self
 
     def _online_setup(self, type_name: str, names: tuple[str, ...], **more: Any) -> Setup:
-        train = {name: getattr(self, name) for name in _TRAIN} | {"max_epochs": self.max_iter}
+        train = {name: getattr(self, name) for name in _TRAIN if hasattr(self, name)} | {"max_epochs": self.max_iter}
         model = {name: getattr(self, name) for name in names} | more
         return make_setup(self, type_name, model, train, self.random_state, self.device)
 
@@ -174,3 +174,124 @@ class MIRA(OnlineClassifier):
     def _setup(self) -> Setup:
         names = ("C", "update_on", "average", "variant", "margin", "gamma", "cost_augmented")
         return self._online_setup("mira", names, cost=None if self.cost is None else str(self.cost))
+
+
+class OnlineSVM(OnlineClassifier):
+    """The online support vector machine (gpuclf.models.linear.online_svm); decay is the option lambda."""
+
+    def __init__(
+        self,
+        eta: float = 1.0,
+        decay: float = 1e-5,
+        schedule: Literal["constant", "inverse"] = "constant",
+        average: bool = True,
+        cost: str | Path | None = None,
+        max_iter: int = 10,
+        tol: float | None = None,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        device: str = "auto",
+    ):
+        self.eta = eta
+        self.decay = decay
+        self.schedule = schedule
+        self.average = average
+        self.cost = cost
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.device = device
+
+    def _setup(self) -> Setup:
+        more = {"lambda": self.decay, "cost": None if self.cost is None else str(self.cost)}
+        return self._online_setup("online_svm", ("eta", "schedule", "average"), **more)
+
+
+class ConfidenceWeighted(OnlineClassifier):
+    """Confidence-weighted learning (gpuclf.models.linear.cw says what the options do)."""
+
+    def __init__(
+        self,
+        eta: float = 0.9,
+        form: Literal["variance", "stdev"] | None = None,
+        covariance: Literal["diagonal", "identity"] = "diagonal",
+        diagonal: Literal["precision", "covariance"] = "precision",
+        average: bool = False,
+        max_iter: int = 10,
+        tol: float | None = None,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        device: str = "auto",
+    ):
+        self.eta = eta
+        self.form = form
+        self.covariance = covariance
+        self.diagonal = diagonal
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.device = device
+
+    def _setup(self) -> Setup:
+        return self._online_setup("cw", ("eta", "form", "covariance", "diagonal", "average"))
+
+
+class AROW(OnlineClassifier):
+    """Adaptive regularisation of weights (gpuclf.models.linear.arow says what the options do)."""
+
+    def __init__(
+        self,
+        r: float = 1.0,
+        diagonal: Literal["covariance", "precision"] = "covariance",
+        average: bool = False,
+        max_iter: int = 10,
+        tol: float | None = None,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        device: str = "auto",
+    ):
+        self.r = r
+        self.diagonal = diagonal
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.device = device
+
+    def _setup(self) -> Setup:
+        return self._online_setup("arow", ("r", "diagonal", "average"))
+
+
+class SCW(OnlineClassifier):
+    """Soft confidence-weighted learning (gpuclf.models.linear.scw says what the options do)."""
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        eta: float = 0.9,
+        variant: Literal["scw1", "scw2"] = "scw1",
+        diagonal: Literal["covariance", "precision"] = "covariance",
+        average: bool = False,
+        max_iter: int = 10,
+        tol: float | None = None,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        device: str = "auto",
+    ):
+        self.C = C
+        self.eta = eta
+        self.variant = variant
+        self.diagonal = diagonal
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.device = device
+
+    def _setup(self) -> Setup:
+        return self._online_setup("scw", ("C", "eta", "variant", "diagonal", "average"))

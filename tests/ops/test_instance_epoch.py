@@ -370,3 +370,22 @@ def test_values_beyond_all_bounds_leave_finite_weights_or_say_so(name: str, kind
             assert not (broken & torch.isfinite(loss).all(0)).any()
             if size in (1e-30, 1e15) and kind == "arow":
                 assert not broken.any()
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_rows_without_any_rule_leave_variances_to_learn_with(name: str) -> None:
+    """Random labels: CW in standard deviations errs for ever, and its variances fall to the least there is."""
+    g = torch.Generator().manual_seed(1)
+    rows = ScaledRows(*csr(torch.randn(200, 2, generator=g)), torch.randint(3, (200,), generator=g))
+    streams = Streams(torch.arange(200)[None], torch.tensor([0]), torch.tensor([0, 1]))
+    one = torch.ones(1, dtype=torch.float64)
+    weights = torch.zeros(3, 1, 3)
+    model = InstanceModel(weights, None, torch.zeros(1).long(), torch.ones_like(weights))
+    rule = InstanceRule("scw1", phi=one, C=torch.inf * one)
+    for _ in range(3):
+        counts = IMPLEMENTATIONS[name](rows, streams, rule, model)
+        assert counts.updates > 20
+        assert torch.isfinite(counts.loss).all()
+    assert model.covariance is not None
+    assert model.covariance.min() == torch.tensor(1e-30)
+    assert torch.isfinite(weights).all()

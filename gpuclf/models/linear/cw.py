@@ -17,14 +17,17 @@ class CwOptions(LearnerOptions):
     """Weights are normal variables; the smallest change after which the document is right with probability eta.
 
     With m the mean of the margin over the best wrong class, v its variance and φ = Φ⁻¹(eta), a document changes the
-    model where φ√v > m (form: stdev) or φv > m (form: variance), whose square root is left out to make it easier to
-    solve. gpuclf.ops.instance_epoch.InstanceRule says by how much. With `covariance: identity` it stays 1 for all
-    weights; that is MIRA with margin: scaled, gamma = φ and no limit C.
+    model where φv > m (form: variance, the default) or φ√v > m (form: stdev);
+    gpuclf.ops.instance_epoch.InstanceRule says by how much. No document may stay wrong, so that both forms suit data
+    that can be separated, stdev with `diagonal: precision` no others: there its variances collapse.
+
+    With `covariance: identity` σ stays 1 for all weights, and the constraint is m ≥ φ√v (form: stdev, there the
+    default): that is MIRA with margin: scaled, gamma = φ and no limit C.
     """
 
     type: Literal["cw"] = "cw"
     eta: Annotated[float, Field(gt=0.5, lt=1)] = 0.9  # probability of being right that a document asks for
-    form: Literal["stdev", "variance"] = "stdev"
+    form: Literal["variance", "stdev"] | None = None  # null: variance, or stdev where the covariance is the identity
     covariance: Literal["diagonal", "identity"] = "diagonal"
     diagonal: Literal["precision", "covariance"] = "precision"  # of which matrix the diagonal is kept after a step
     average: bool = False  # true: the mean of the weights after every instance
@@ -37,7 +40,7 @@ class CwOptions(LearnerOptions):
     def _options_agree(self) -> Self:
         if self.covariance == "identity" and self.form == "variance":
             raise ValueError(
-                "with covariance: identity the variance never changes, and form: variance has no reason; remove it"
+                "covariance: identity is MIRA with a scaled margin for form: stdev only; set that, or remove form"
             )
         if self.covariance == "identity" and self.diagonal != "precision":
             raise ValueError("diagonal means nothing with covariance: identity; remove one of them")
@@ -48,7 +51,7 @@ class CwOptions(LearnerOptions):
         if self.covariance == "identity":
             rule = MarginRule("pa1", "margin", C=float("inf"), confidence=self.eta, scaled_margin=True)
             return OnlineLearner(train, self.average, rule)
-        kind: Literal["variance", "scw1"] = "variance" if self.form == "variance" else "scw1"
+        kind: Literal["variance", "scw1"] = "scw1" if self.form == "stdev" else "variance"
         return OnlineLearner(train, self.average, ConfidenceRule(kind, self.diagonal, eta=self.eta))
 
     def bytes_per_replica(self, num_features: int, num_classes: int) -> int:

@@ -18,7 +18,7 @@ class ScwOptions(LearnerOptions):
 
     A document changes the model where its loss φ√v - m is positive, with φ = Φ⁻¹(eta). scw1 (SCW-I) cuts the step at
     C, scw2 (SCW-II) squares the loss and damps it by C; see gpuclf.ops.instance_epoch.InstanceRule. With C = inf and
-    the same `diagonal` both are cw.
+    the same `diagonal` both are cw with form: stdev.
     """
 
     type: Literal["scw"] = "scw"

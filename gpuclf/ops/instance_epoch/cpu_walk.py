@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuclf.ops.instance_epoch.records import SMALLEST_SIGMA
 from gpuclf.ops.kernel import kernel
 from gpuclf.ops.sparse_rows import block_scores, row_values
 
@@ -132,8 +133,6 @@ def _learn(
         if sums.size:
             finite &= add(sums, columns[i] * sums_stride + cell, before * change)
         square = x[i] * x[i]
-        if precision:
-            sigma[at] = old / (1.0 + rho * square * old)
-        else:
-            sigma[at] = old * max(0.0, 1.0 - beta * square * old)
+        shrunk = old / (1.0 + rho * square * old) if precision else old * (1.0 - beta * square * old)
+        sigma[at] = max(shrunk, SMALLEST_SIGMA)
     return finite

@@ -8,6 +8,7 @@ from typing import Literal
 from torch import Tensor
 
 FOLD_BELOW = 1 / 16  # a replica's weights take over its scale when the scale falls below this
+SMALLEST_SIGMA = 1e-30  # a variance of 0 would never change again
 SMALLEST_R = 1e-300  # of AROW: 1/r stays a number
 
 
@@ -31,7 +32,8 @@ class InstanceRule:
 
     with √u = (-αvφ + √(α²v²φ² + 4v))/2, and none where v = 0. variance is CW of Dredze, Crammer & Pereira 2008; scw1
     with C = inf CW in standard deviations, Crammer, Dredze & Pereira 2008; scw1 and scw2 Wang, Zhao & Hoi 2012; arow
-    Crammer, Kulesza & Dredze 2009.
+    Crammer, Kulesza & Dredze 2009. No σ falls below `SMALLEST_SIGMA`: with the diagonal "precision" a bad error of scw1
+    without a limit brings v to about v²/φ²m², so that a few hundred rows without any rule would leave nothing.
 
     kind svm (Eisenstein 2018, eq. 2.47 and 2.48) has no covariance. Instance t has r' = argmax_k s_k + c(y,k), c(y,y)
     = 0 and ties to the lowest index. At every instance W ← (1-λ)W, and where r' ≠ y, η x is added to W_y and taken from

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from gpuclf.ops.instance_epoch.decision import confident_step
-from gpuclf.ops.instance_epoch.records import FOLD_BELOW, InstanceModel, InstanceRule
+from gpuclf.ops.instance_epoch.records import FOLD_BELOW, SMALLEST_SIGMA, InstanceModel, InstanceRule
 from gpuclf.ops.online_epoch.decision import first_argmax
 from gpuclf.ops.online_epoch.records import Counts, ScaledRows, Streams, no_counts
 from gpuclf.ops.online_epoch.reference import row_of
@@ -101,8 +101,8 @@ class _Confidence(_Walker):
         if self.rule.diagonal == "precision":
             shrunk = sigma / (1.0 + rho[:, None] * square * sigma)
         else:
-            shrunk = sigma * (1.0 - beta[:, None] * square * sigma).clamp(min=0.0)
-        self._write(self.model.covariance, columns, torch.where(touched, shrunk, sigma))
+            shrunk = sigma * (1.0 - beta[:, None] * square * sigma)
+        self._write(self.model.covariance, columns, torch.where(touched, shrunk.clamp(min=SMALLEST_SIGMA), sigma))
         return updated, loss
 
 

@@ -12,7 +12,7 @@ import triton.language as tl
 from torch import Tensor
 from triton.language import tensor
 
-from gpuclf.ops.instance_epoch.records import FOLD_BELOW, InstanceModel, InstanceRule
+from gpuclf.ops.instance_epoch.records import FOLD_BELOW, SMALLEST_SIGMA, InstanceModel, InstanceRule
 from gpuclf.ops.online_epoch.records import Counts, ScaledRows, Streams, no_counts
 
 _KINDS = {"variance": 0, "scw1": 1, "scw2": 2, "arow": 3, "svm": 4}
@@ -41,7 +41,7 @@ def instance_epoch(rows: ScaledRows, streams: Streams, rule: InstanceRule, model
         order.shape[1], rows.labels.numel(), columns, classes,
         none.stride(0), none.stride(1), sums.stride(0), sums.stride(1), sigma.stride(0), sigma.stride(1),
         KIND=_KINDS[rule.kind], PRECISION=rule.diagonal == "precision", INVERSE=rule.eta is None,
-        COSTS=rule.cost is not None, AVERAGE=model.sums is not None, FLOOR=FOLD_BELOW,
+        COSTS=rule.cost is not None, AVERAGE=model.sums is not None, FLOOR=FOLD_BELOW, LEAST=SMALLEST_SIGMA,
         COL_SCALED=rows.col_scale is not None, ROW_SCALED=rows.row_scale is not None,
         CLASSES=padded, ENTRIES=max(1, min(64, _TILE // padded)),
         enable_fp_fusion=False,  # every product is rounded, as on the CPU
@@ -57,14 +57,14 @@ def _or(scale: Tensor | None, other: Tensor) -> Tensor:
 def _values(
     col: tensor, val: tensor, col_scale: tensor, factor: tensor, at: tensor, end: tensor, view: tensor, columns: tensor,
     COL_SCALED: tl.constexpr,
-) -> tuple[tensor, tensor, tensor]:  # fmt: skip
-    """Columns and float64 values of the entries `at`, those from `end` on the offset's with value 0."""
+) -> tuple[tensor, tensor]:  # fmt: skip
+    """Columns and float64 values of the entries `at`; those from `end` on have value 0."""
     there = at < end
     v = tl.load(col + at, mask=there, other=0).to(tl.int64)
     x = tl.load(val + at, mask=there, other=0.0).to(tl.float64)
     if COL_SCALED:
         x = x * tl.load(col_scale + view * columns + v, mask=there, other=0.0).to(tl.float64)
-    return v, x * factor, there
+    return v, x * factor
 
 
 @triton.jit
@@ -126,22 +126,91 @@ def _add(flat: tensor, cell: tensor, change: tensor, mask: tensor) -> tensor:
 def _learn(
     v: tensor, x: tensor, mask: tensor, k: tensor, amount: tensor, rho: tensor, beta: tensor, before: tensor,
     weights: tensor, sums: tensor, sigma: tensor, w0: tensor, u0: tensor, c0: tensor,
-    SIGMA: tl.constexpr, PRECISION: tl.constexpr, AVERAGE: tl.constexpr,
+    KIND: tl.constexpr, PRECISION: tl.constexpr, AVERAGE: tl.constexpr, LEAST: tl.constexpr,
 ) -> tensor:  # fmt: skip
     """Class k of one portion of a row; how many cells are no finite numbers afterwards."""
     change = amount * x
-    if SIGMA:
+    if KIND < 4:
         at = sigma + v * c0 + k
         old = tl.load(at, mask=mask, other=0.0).to(tl.float64)
         change = amount * old * x
-        new = old * tl.maximum(0.0, 1.0 - beta * (x * x) * old)
+        new = old * (1.0 - beta * (x * x) * old)
         if PRECISION:
             new = old / (1.0 + rho * (x * x) * old)
+        new = tl.maximum(new, LEAST)
         tl.store(at, new.to(sigma.dtype.element_ty), mask=mask)
     bad = _add(weights, v * w0 + k, change, mask)
     if AVERAGE:
         bad += _add(sums, v * u0 + k, before * change, mask)
     return bad
+
+
+@triton.jit
+def _change(
+    col: tensor, val: tensor, col_scale: tensor, factor: tensor, begin: tensor, end: tensor, view: tensor,
+    columns: tensor, y: tensor, rival: tensor, amount: tensor, rho: tensor, beta: tensor, before: tensor,
+    weights: tensor, sums: tensor, sigma: tensor, w0: tensor, u0: tensor, c0: tensor,
+    KIND: tl.constexpr, PRECISION: tl.constexpr, AVERAGE: tl.constexpr, LEAST: tl.constexpr,
+    COL_SCALED: tl.constexpr, ENTRIES: tl.constexpr,
+) -> tensor:  # fmt: skip
+    """The update of a row, the offset first; how many cells are no finite numbers afterwards."""
+    lane = tl.arange(0, ENTRIES)
+    first = lane == 0
+    one = tl.where(first, 1.0, 0.0).to(tl.float64)
+    bad = _learn(lane * 0, one, first, y, amount, rho, beta, before,
+                 weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST)  # fmt: skip
+    bad += _learn(lane * 0, one, first, rival, -amount, rho, beta, before,
+                  weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST)  # fmt: skip
+    for e in range(begin, end, ENTRIES):
+        v, x = _values(col, val, col_scale, factor, e + lane, end, view, columns, COL_SCALED)
+        bad += _learn(v, x, x != 0.0, y, amount, rho, beta, before,
+                      weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST)  # fmt: skip
+        bad += _learn(v, x, x != 0.0, rival, -amount, rho, beta, before,
+                      weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST)  # fmt: skip
+    return bad
+
+
+@triton.jit
+def _scores(
+    col: tensor, val: tensor, col_scale: tensor, factor: tensor, begin: tensor, end: tensor, view: tensor,
+    columns: tensor, weights: tensor, classes: tensor, w0: tensor,
+    COL_SCALED: tl.constexpr, CLASSES: tl.constexpr, ENTRIES: tl.constexpr,
+) -> tensor:  # fmt: skip
+    """x·W (CLASSES,) float64 of a row, 0 beyond the last class."""
+    k, lane = tl.arange(0, CLASSES), tl.arange(0, ENTRIES)
+    s = tl.load(weights + k, mask=k < classes, other=0.0).to(tl.float64)
+    for e in range(begin, end, ENTRIES):
+        v, x = _values(col, val, col_scale, factor, e + lane, end, view, columns, COL_SCALED)
+        mask = (x != 0.0)[:, None] & (k < classes)[None, :]
+        tile = tl.load(weights + v[:, None] * w0 + k[None, :], mask=mask, other=0.0)
+        s += tl.sum(tile.to(tl.float64) * x[:, None], axis=0)
+    return s
+
+
+@triton.jit
+def _variance(
+    col: tensor, val: tensor, col_scale: tensor, factor: tensor, begin: tensor, end: tensor, view: tensor,
+    columns: tensor, sigma: tensor, y: tensor, rival: tensor, c0: tensor,
+    COL_SCALED: tl.constexpr, ENTRIES: tl.constexpr,
+) -> tensor:  # fmt: skip
+    """v = sum of x² (σ_y + σ_rival) over a row and the offset."""
+    lane = tl.arange(0, ENTRIES)
+    spread = tl.load(sigma + y).to(tl.float64) + tl.load(sigma + rival).to(tl.float64)
+    for e in range(begin, end, ENTRIES):
+        v, x = _values(col, val, col_scale, factor, e + lane, end, view, columns, COL_SCALED)
+        both = tl.load(sigma + v * c0 + y, mask=x != 0.0, other=0.0).to(tl.float64)
+        both += tl.load(sigma + v * c0 + rival, mask=x != 0.0, other=0.0).to(tl.float64)
+        spread += tl.sum(x * x * both, axis=0)
+    return spread
+
+
+@triton.jit
+def _first(values: tensor, allowed: tensor, classes: tensor, CLASSES: tl.constexpr) -> tuple[tensor, tensor]:
+    """The lowest of the allowed classes with the highest value, and that value; a class whatever the values are."""
+    k = tl.arange(0, CLASSES)
+    inside = tl.where(allowed, values, -float("inf"))
+    top = tl.max(inside, axis=0)
+    return tl.minimum(tl.min(tl.where(allowed & (inside == top), k, CLASSES), axis=0), classes - 1), top
 
 
 @triton.jit
@@ -171,8 +240,8 @@ def _epoch_kernel(
     longest: tensor, docs: tensor, columns: tensor, classes: tensor,
     w0: tensor, w1: tensor, u0: tensor, u1: tensor, c0: tensor, c1: tensor,
     KIND: tl.constexpr, PRECISION: tl.constexpr, INVERSE: tl.constexpr, COSTS: tl.constexpr, AVERAGE: tl.constexpr,
-    FLOOR: tl.constexpr, COL_SCALED: tl.constexpr, ROW_SCALED: tl.constexpr, CLASSES: tl.constexpr,
-    ENTRIES: tl.constexpr,
+    FLOOR: tl.constexpr, LEAST: tl.constexpr, COL_SCALED: tl.constexpr, ROW_SCALED: tl.constexpr,
+    CLASSES: tl.constexpr, ENTRIES: tl.constexpr,
 ) -> None:  # fmt: skip
     r = tl.program_id(0).to(tl.int64)
     g = tl.load(streams + r)
@@ -182,81 +251,44 @@ def _epoch_kernel(
     sigma += r * c1
     first = tl.load(firsts + r)
     second = tl.load(seconds + r)
-    k, lane = tl.arange(0, CLASSES), tl.arange(0, ENTRIES)
-    start = tl.load(steps + r).to(tl.float64)
-    scale = start * 0.0 + 1.0
-    total = start
-    seen = start
+    k = tl.arange(0, CLASSES)
+    seen = tl.load(steps + r).to(tl.float64)
+    zero = seen * 0.0
+    total, scale, loss = seen, zero + 1.0, zero  # A and a of gpuclf.ops.instance_epoch
     wrong = tl.load(mistakes + r)
     updated = tl.load(updates + r)
-    loss = tl.load(losses + r)
     for t in range(tl.load(lengths + g)):
         n = tl.load(order + g * longest + t)
         y = tl.load(labels + n)
         begin = tl.load(crow + n)
         end = tl.load(crow + n + 1)
-        factor = start * 0.0 + 1.0
-        if ROW_SCALED:
-            factor = tl.load(row_scale + view * docs + n).to(tl.float64)
-        s = tl.load(weights + k, mask=k < classes, other=0.0).to(tl.float64)
-        for e in range(begin, end, ENTRIES):
-            v, x, there = _values(col, val, col_scale, factor, e + lane, end, view, columns, COL_SCALED)
-            tile = tl.load(weights + v[:, None] * w0 + k[None, :], mask=(x != 0.0)[:, None] & (k < classes)[None, :],
-                           other=0.0)  # fmt: skip
-            s += tl.sum(tile.to(tl.float64) * x[:, None], axis=0)
-        real = k < classes
-        s = tl.where(real, s, -float("inf"))
-        best = tl.min(tl.where(real & (s == tl.max(s, axis=0)), k, CLASSES), axis=0)
+        factor = tl.load(row_scale + view * docs + n).to(tl.float64) if ROW_SCALED else zero + 1.0
+        s = _scores(col, val, col_scale, factor, begin, end, view, columns, weights, classes, w0,
+                    COL_SCALED, CLASSES, ENTRIES)  # fmt: skip
+        best, _ = _first(s, k < classes, classes, CLASSES)
         wrong += tl.where(best != y, 1, 0)
         gold = tl.sum(tl.where(k == y, s, 0.0), axis=0)
-        height = tl.where(real, scale * tl.where(real, s, 0.0), -float("inf"))
         if KIND < 4:
-            height = tl.where(k == y, -float("inf"), s)
-        elif COSTS:
-            height += tl.load(cost + y * classes + k, mask=real, other=0.0)
-        else:
-            height += tl.where(k == y, 0.0, 1.0)
-        top = tl.max(height, axis=0)
-        allowed = real & (k != y) if KIND < 4 else real
-        rival = tl.min(tl.where(allowed & (height == top), k, CLASSES), axis=0)
-        rival = tl.minimum(rival, classes - 1)  # scores that are no numbers
-        rho = start * 0.0
-        beta = start * 0.0
-        before = seen
-        if KIND < 4:
-            spread = tl.load(sigma + y).to(tl.float64) + tl.load(sigma + rival).to(tl.float64)
-            for e in range(begin, end, ENTRIES):
-                v, x, there = _values(col, val, col_scale, factor, e + lane, end, view, columns, COL_SCALED)
-                both = tl.load(sigma + v * c0 + y, mask=there, other=0.0).to(tl.float64)
-                both += tl.load(sigma + v * c0 + rival, mask=there, other=0.0).to(tl.float64)
-                spread += tl.sum(x * x * both, axis=0)
+            rival, _ = _first(s, (k < classes) & (k != y), classes, CLASSES)
             margin = gold - tl.sum(tl.where(k == rival, s, 0.0), axis=0)
+            spread = _variance(col, val, col_scale, factor, begin, end, view, columns, sigma, y, rival, c0,
+                               COL_SCALED, ENTRIES)  # fmt: skip
             amount, rho, beta, violation = _step(margin, spread, first, second, KIND)
-            learns = amount > 0.0
+            learns, before = amount > 0.0, seen
         else:
+            c = tl.load(cost + y * classes + k, mask=k < classes, other=0.0) if COSTS else tl.where(k == y, 0.0, 1.0)
+            rival, top = _first(scale * s + c, k < classes, classes, CLASSES)
             violation = top - scale * gold
-            rate = first
-            keep = 1.0 - second
-            if INVERSE:
-                rate = 1.0 / (second * (seen + 1.0))
-                keep = tl.where(seen > 0.0, 1.0 - 1.0 / (seen + 1.0), 1.0)
+            rate = 1.0 / (second * (seen + 1.0)) if INVERSE else first
+            keep = tl.where(seen > 0.0, 1.0 - 1.0 / (seen + 1.0), 1.0) if INVERSE else 1.0 - second
             scale = scale * keep
-            amount = rate / scale
-            before = total
-            learns = rival != y
+            amount, rho, beta = rate / scale, zero, zero
+            learns, before = rival != y, total
         if learns:
             tl.debug_barrier()
-            one = lane == 0  # the offset, then the entries
-            bad = _learn(lane * 0, tl.where(one, 1.0, 0.0).to(tl.float64), one, y, amount, rho, beta, before,
-                         weights, sums, sigma, w0, u0, c0, KIND < 4, PRECISION, AVERAGE)  # fmt: skip
-            bad += _learn(lane * 0, tl.where(one, 1.0, 0.0).to(tl.float64), one, rival, -amount, rho, beta, before,
-                          weights, sums, sigma, w0, u0, c0, KIND < 4, PRECISION, AVERAGE)  # fmt: skip
-            for e in range(begin, end, ENTRIES):
-                v, x, there = _values(col, val, col_scale, factor, e + lane, end, view, columns, COL_SCALED)
-                bad += _learn(v, x, there & (x != 0.0), y, amount, rho, beta, before,
-                              weights, sums, sigma, w0, u0, c0, KIND < 4, PRECISION, AVERAGE)  # fmt: skip
-                bad += _learn(v, x, there & (x != 0.0), rival, -amount, rho, beta, before,
-                              weights, sums, sigma, w0, u0, c0, KIND < 4, PRECISION, AVERAGE)  # fmt: skip
+            bad = _change(col, val, col_scale, factor, begin, end, view, columns, y, rival, amount, rho, beta, before,
+                          weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST, COL_SCALED,
+                          ENTRIES)  # fmt: skip
             tl.debug_barrier()
             updated += 1
             violation = tl.where(bad > 0, float("nan"), violation)
@@ -268,7 +300,7 @@ def _epoch_kernel(
                 tl.debug_barrier()
                 _fold(weights, sums, scale, seen * scale - total, columns, classes, w0, u0, AVERAGE, CLASSES, ENTRIES)
                 tl.debug_barrier()
-                scale = scale * 0.0 + 1.0
+                scale = zero + 1.0
                 total = seen
     if KIND == 4 and scale != 1.0:
         tl.debug_barrier()
