@@ -55,7 +55,8 @@ class DualDescent:
 
     def init(self, problem: Problem) -> DualState:
         """All weights zero, or next to it for the logistic loss, whose duals are never 0."""
-        return self.start(problem, view_rows(problem, float_type(problem), merge=True))
+        by_column = self.aim.loss.kind == "logistic"  # its first weights are not 0
+        return self.start(problem, view_rows(problem, float_type(problem), merge=True, by_column=by_column))
 
     def start(self, problem: Problem, made: ViewRows) -> DualState:
         """The first state, over matrices that are there already."""

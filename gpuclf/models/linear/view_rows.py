@@ -24,7 +24,8 @@ class ViewRows:
     """One matrix a view, all docs as its rows, those that it does not train on empty; columns 1 … width, 0 the offset.
 
     crow (views, docs+1) int64, start (views, width+2) int64: where a row, a column begins in col, val (its entries by
-    row) and in doc, across (by column). place, share (views, V+1): feature v has weight share · that of column place.
+    row) and in doc, across (by column; empty where nobody asked for columns). place, share (views, V+1): feature v has
+    weight share · that of column place.
     """
 
     crow: Tensor
@@ -53,7 +54,7 @@ class ViewRows:
         return out
 
 
-def view_rows(problem: Problem, dtype: torch.dtype, *, merge: bool) -> ViewRows:
+def view_rows(problem: Problem, dtype: torch.dtype, *, merge: bool, by_column: bool = True) -> ViewRows:
     """The matrices of the views that a problem's replicas train on; `merge` false keeps every feature that occurs."""
     rows, spans = sparse(problem), {span.view: span for span in spans_of(problem)}
     number, features = problem.views.num_views, rows.num_features + 1
@@ -70,19 +71,21 @@ def view_rows(problem: Problem, dtype: torch.dtype, *, merge: bool) -> ViewRows:
         parts.append(part)
     width = int(place.max()) if place.numel() else 0
     start = torch.zeros((number, width + 2), dtype=torch.int64, device=device)
-    by_column: list[tuple[Tensor, Tensor]] = []
-    for (view, _), (doc, col, val) in zip(sorted(spans.items()), parts, strict=True):
-        order = torch.argsort(col, stable=True)
+    sorted_parts: list[tuple[Tensor, Tensor]] = []
+    for view, (doc, col, val) in zip(sorted(spans), parts if by_column else [], strict=by_column):
+        order = torch.argsort(col.to(torch.int32), stable=True)
         start[view, 1:] = torch.bincount(col, minlength=width + 1).cumsum(0)
-        start[view] += sum(len(before[0]) for before in by_column)
-        by_column.append((doc[order].to(torch.int32), val[order]))
+        start[view] += sum(len(before[0]) for before in sorted_parts)
+        sorted_parts.append((doc[order].to(torch.int32), val[order]))
+    empty = (torch.zeros(0, dtype=torch.int32, device=device), torch.zeros(0, dtype=dtype, device=device))
+    sorted_parts = sorted_parts or [empty]
     return ViewRows(
         crow=crow,
         col=torch.cat([part[1] for part in parts]).to(torch.int32),
         val=torch.cat([part[2] for part in parts]),
         start=start,
-        doc=torch.cat([part[0] for part in by_column]),
-        across=torch.cat([part[1] for part in by_column]),
+        doc=torch.cat([part[0] for part in sorted_parts]),
+        across=torch.cat([part[1] for part in sorted_parts]),
         place=place,
         share=share,
     )
@@ -124,15 +127,20 @@ def _compact(
     length = length.index_add_(0, owner, val[alone].double().square()).sqrt().to(val.dtype)
     place[col[alone]] = number + 1 + owner
     share[col[alone]] = val[alone] / length[owner]
-    merged = torch.arange(number + 1, number + 1 + owners.numel(), device=col.device)
-    docs = torch.cat([doc[~alone], owners])
-    order = torch.argsort(docs, stable=True)
-    return (
-        place,
-        share,
-        (
-            docs[order],
-            torch.cat([place[col[~alone]], merged])[order],
-            torch.cat([val[~alone], length])[order],
-        ),
-    )
+    return place, share, _with_merged(doc[~alone], place[col[~alone]], val[~alone], owners, number + 1, length)
+
+
+def _with_merged(
+    doc: Tensor, col: Tensor, val: Tensor, owners: Tensor, first: int, length: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The entries by document, followed in each of the documents `owners` (rising) by its merged feature: columns
+    first, first + 1, …, of value `length`."""
+    total = doc.numel() + owners.numel()
+    ahead = torch.searchsorted(owners, doc)  # merged features of earlier documents
+    there = torch.arange(doc.numel(), device=doc.device) + ahead
+    own = torch.searchsorted(doc, owners, right=True) + torch.arange(owners.numel(), device=doc.device)
+    docs, cols, vals = doc.new_empty(total), col.new_empty(total), val.new_empty(total)
+    docs[there], cols[there], vals[there] = doc, col, val
+    docs[own], vals[own] = owners, length
+    cols[own] = torch.arange(first, first + owners.numel(), device=doc.device)
+    return docs, cols, vals
