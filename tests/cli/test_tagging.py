@@ -211,3 +211,15 @@ def test_other_commands_say_what_a_tagger_is_not(gpuclf: Gpuclf, run: Path, tmp_
     assert "--diagnose has no meaning" in gpuclf.refused("eval", run, tmp_path / "test.tsv", "--diagnose").err
     assert "tags words" in gpuclf.refused("export", run, "--to", "text").err
     assert "induced tags" in gpuclf.refused("compare", run, run).err
+
+
+def test_tensorboard_shows_chains_and_tags(run: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    root = EventAccumulator(str(run)).Reload()
+    assert {"pictures/transitions", "pictures/tag_sizes"} <= set(root.Tags()["images"])
+    assert any(tag.startswith("tags") for tag in root.Tags()["tensors"])
+    cell = EventAccumulator(str(next((run / "cells").iterdir()))).Reload()
+    for tag in ("fit/log_joint", "fit/tag_changes", "gold/many_to_one", "gold/v_measure"):
+        assert [event.step for event in cell.Scalars(tag)] == list(range(1, 9)), tag
+    assert [event.step for event in cell.Scalars("runs/fit/log_joint/seed 1")] == list(range(1, 9))
