@@ -26,14 +26,14 @@ from gpuclf.models.tagger.predictor import TypeTagger
 ModelOptions = Annotated[
     PerceptronOptions
     | MiraOptions
+    | NaiveBayesOptions
+    | LogisticOptions
+    | SvmOptions
     | Pa2Options
     | OnlineSvmOptions
     | CwOptions
     | ArowOptions
     | ScwOptions
-    | NaiveBayesOptions
-    | LogisticOptions
-    | SvmOptions
     | TypeTaggerOptions
     | ForestOptions,
     Field(discriminator="type"),
@@ -42,14 +42,14 @@ ModelOptions = Annotated[
 LEARNERS: dict[str, type[LearnerOptions]] = {
     "perceptron": PerceptronOptions,
     "mira": MiraOptions,
+    "naive_bayes": NaiveBayesOptions,
+    "logistic": LogisticOptions,
+    "svm": SvmOptions,
     "pa2": Pa2Options,
     "online_svm": OnlineSvmOptions,
     "cw": CwOptions,
     "arow": ArowOptions,
     "scw": ScwOptions,
-    "naive_bayes": NaiveBayesOptions,
-    "logistic": LogisticOptions,
-    "svm": SvmOptions,
     "type_tagger": TypeTaggerOptions,
     "forest": ForestOptions,
 }

@@ -232,6 +232,37 @@ def _fold(
 
 
 @triton.jit
+def _confident(
+    col: tensor, val: tensor, col_scale: tensor, factor: tensor, begin: tensor, end: tensor, view: tensor,
+    columns: tensor, classes: tensor, sigma: tensor, c0: tensor,
+    s: tensor, gold: tensor, y: tensor, first: tensor, second: tensor,
+    KIND: tl.constexpr, COL_SCALED: tl.constexpr, CLASSES: tl.constexpr, ENTRIES: tl.constexpr,
+) -> tuple[tensor, tensor, tensor, tensor, tensor]:  # fmt: skip
+    """Rival, α, ρ, β and violation of a row with scores s, of which `gold` is that of class y."""
+    k = tl.arange(0, CLASSES)
+    rival, _ = _first(s, (k < classes) & (k != y), classes, CLASSES)
+    margin = gold - tl.sum(tl.where(k == rival, s, 0.0), axis=0)
+    spread = _variance(col, val, col_scale, factor, begin, end, view, columns, sigma, y, rival, c0,
+                       COL_SCALED, ENTRIES)  # fmt: skip
+    amount, rho, beta, violation = _step(margin, spread, first, second, KIND)
+    return rival, amount, rho, beta, violation
+
+
+@triton.jit
+def _decaying(
+    cost: tensor, classes: tensor, s: tensor, gold: tensor, y: tensor, first: tensor, second: tensor,
+    scale: tensor, seen: tensor, INVERSE: tl.constexpr, COSTS: tl.constexpr, CLASSES: tl.constexpr,
+) -> tuple[tensor, tensor, tensor, tensor]:  # fmt: skip
+    """Highest class by score + cost, what an update adds to V, the scale afterwards, and the violation."""
+    k = tl.arange(0, CLASSES)
+    c = tl.load(cost + y * classes + k, mask=k < classes, other=0.0) if COSTS else tl.where(k == y, 0.0, 1.0)
+    rival, top = _first(scale * s + c, k < classes, classes, CLASSES)
+    rate = 1.0 / (second * (seen + 1.0)) if INVERSE else first
+    keep = tl.where(seen > 0.0, 1.0 - 1.0 / (seen + 1.0), 1.0) if INVERSE else 1.0 - second
+    return rival, rate / (scale * keep), scale * keep, top - scale * gold
+
+
+@triton.jit
 def _epoch_kernel(
     crow: tensor, col: tensor, val: tensor, labels: tensor, col_scale: tensor, row_scale: tensor,
     order: tensor, lengths: tensor, views: tensor, streams: tensor,
@@ -269,21 +300,14 @@ def _epoch_kernel(
         wrong += tl.where(best != y, 1, 0)
         gold = tl.sum(tl.where(k == y, s, 0.0), axis=0)
         if KIND < 4:
-            rival, _ = _first(s, (k < classes) & (k != y), classes, CLASSES)
-            margin = gold - tl.sum(tl.where(k == rival, s, 0.0), axis=0)
-            spread = _variance(col, val, col_scale, factor, begin, end, view, columns, sigma, y, rival, c0,
-                               COL_SCALED, ENTRIES)  # fmt: skip
-            amount, rho, beta, violation = _step(margin, spread, first, second, KIND)
+            rival, amount, rho, beta, violation = _confident(
+                col, val, col_scale, factor, begin, end, view, columns, classes, sigma, c0, s, gold, y, first, second,
+                KIND, COL_SCALED, CLASSES, ENTRIES)  # fmt: skip
             learns, before = amount > 0.0, seen
         else:
-            c = tl.load(cost + y * classes + k, mask=k < classes, other=0.0) if COSTS else tl.where(k == y, 0.0, 1.0)
-            rival, top = _first(scale * s + c, k < classes, classes, CLASSES)
-            violation = top - scale * gold
-            rate = 1.0 / (second * (seen + 1.0)) if INVERSE else first
-            keep = tl.where(seen > 0.0, 1.0 - 1.0 / (seen + 1.0), 1.0) if INVERSE else 1.0 - second
-            scale = scale * keep
-            amount, rho, beta = rate / scale, zero, zero
-            learns, before = rival != y, total
+            rival, amount, scale, violation = _decaying(
+                cost, classes, s, gold, y, first, second, scale, seen, INVERSE, COSTS, CLASSES)  # fmt: skip
+            learns, before, rho, beta = rival != y, total, zero, zero
         if learns:
             tl.debug_barrier()
             bad = _change(col, val, col_scale, factor, begin, end, view, columns, y, rival, amount, rho, beta, before,
