@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from gpuclf.models.forest.boosted_predictor import BoostedPredictor
 from gpuclf.models.forest.options import ForestOptions
 from gpuclf.models.forest.predictor import ForestPredictor
 from gpuclf.models.learner import LearnerOptions
@@ -60,6 +61,7 @@ PREDICTORS: dict[str, type[Any]] = {
     "bernoulli": BernoulliPredictor,
     "type_tagger": TypeTagger,
     "forest": ForestPredictor,
+    "boosted_trees": BoostedPredictor,
 }
 
 

@@ -9,10 +9,12 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StrictFloat, StrictInt, field_validator, model_validator
 
 from gpuclf.faults import UserFault
+from gpuclf.models.forest.boosting import Boosting
 from gpuclf.models.forest.learner import Forest
 from gpuclf.models.forest.samples import ValueReduction
 from gpuclf.models.learner import LearnerOptions
 from gpuclf.models.train_options import TrainOptions
+from gpuclf.ops.boost_round import BoostRules
 from gpuclf.ops.grow_forest import NO_LIMIT, GrowthRules
 
 Count = Annotated[StrictInt, Field(ge=1)]
@@ -33,7 +35,11 @@ class ForestOptions(LearnerOptions):
     ties for the class most frequent in training.
     merge_pure_values: all values of an input that training has with one class only become one value a class;
     min_value_count: values with fewer training rows become unseen ones.
-    trees_per_step: trees between progress figures, checkpoints and held-out evaluations.
+    trees_per_step: trees (rounds of boosting) between progress figures, checkpoints and held-out evaluations.
+    boosting: n_estimators rounds of a tree of gradients for each class instead (see BoostRules), shrunk by
+    learning_rate; l2 and min_child_weight (of second derivatives) keep rare classes from running away. Values are then
+    always ordered by their gradients. Defaults: max_depth 8, max_prefix 64, smoothing 20, min_category_rows 4; of
+    forests: none, none, 1 and 1.
     """
 
     type: Literal["forest"] = "forest"
@@ -43,8 +49,8 @@ class ForestOptions(LearnerOptions):
     candidates: StrictInt | str = "sqrt"
     subset_size: Literal["log2", "sqrt", "half", "one"] | StrictInt = "log2"
     order: Literal["one_vs_rest", "projection"] = "one_vs_rest"
-    smoothing: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
-    min_category_rows: Count = 1
+    smoothing: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    min_category_rows: Count | None = None
     max_prefix: Count | None = None
     max_features: StrictInt | StrictFloat | Literal["sqrt", "log2"] | None = None
     max_depth: Count | None = None
@@ -58,7 +64,12 @@ class ForestOptions(LearnerOptions):
     merge_pure_values: bool = False
     min_value_count: Count = 1
     trees_per_step: Count = 8
+    boosting: bool = False
+    learning_rate: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.3
+    l2: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 20.0
+    min_child_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
 
+    train_keys: ClassVar[frozenset[str]] = frozenset({"early_stopping"})
     probabilities: ClassVar[bool] = True
     reads: ClassVar[frozenset[str]] = frozenset({"codes", "sparse"})
 
@@ -97,14 +108,31 @@ class ForestOptions(LearnerOptions):
             "binary": (*composed, *ordered),
         }
         fields = type(self).model_fields
+        if self.boosting:
+            chosen = (
+                "vote",
+                "unseen",
+                "bootstrap",
+                "class_weight",
+                "criterion",
+                "merge_pure_values",
+                "min_value_count",
+            )
+            unread = (*composed, "order", "max_features", "extra_trees", *chosen)
+            idle = {"composed": unread, "sorted": unread, "binary": (*unread, "splits")}
+        else:
+            idle = {name: (*keys, "learning_rate", "l2", "min_child_weight") for name, keys in idle.items()}
         found = [name for name in idle[self.splits] if getattr(self, name) != fields[name].default]
         if found:
-            raise ValueError(f"{', '.join(found)} would do nothing with splits {self.splits}; remove it")
+            mode = "boosting" if self.boosting else f"splits {self.splits}"
+            raise ValueError(f"{', '.join(found)} would do nothing with {mode}; remove it")
         if self.order == "projection" and self.smoothing != fields["smoothing"].default:
             raise ValueError("smoothing would do nothing with order projection; remove it")
         return self
 
-    def build(self, train: TrainOptions, class_names: Sequence[str]) -> Forest:
+    def build(self, train: TrainOptions, class_names: Sequence[str]) -> Forest | Boosting:
+        if self.boosting:
+            return Boosting(self.n_estimators, self.trees_per_step, self.learning_rate, self._boost_rules())
         weights: Literal["balanced"] | tuple[float, ...] | None = None
         if isinstance(self.class_weight, dict):
             unknown = [name for name in self.class_weight if name not in class_names]
@@ -129,6 +157,17 @@ class ForestOptions(LearnerOptions):
             reduction=ValueReduction(self.merge_pure_values, self.min_value_count),
         )
 
+    def _boost_rules(self) -> BoostRules:
+        return BoostRules(
+            max_depth=self.max_depth or 8,
+            l2=self.l2,
+            smoothing=20.0 if self.smoothing is None else self.smoothing,
+            max_prefix=self.max_prefix or 64,
+            min_category_rows=self.min_category_rows or 4,
+            min_samples_leaf=self.min_samples_leaf,
+            min_curvature=self.min_child_weight,
+        )
+
     def _rules(self) -> GrowthRules:
         factor, kind = 1.0, self.candidates
         if isinstance(kind, str) and (found := _FACTOR.fullmatch(kind)):
@@ -140,8 +179,8 @@ class ForestOptions(LearnerOptions):
             candidates=kind,  # type: ignore[arg-type]  # one of the words, by the validator
             candidate_factor=factor,
             order=self.order,
-            smoothing=self.smoothing,
-            min_category_rows=self.min_category_rows,
+            smoothing=1.0 if self.smoothing is None else self.smoothing,
+            min_category_rows=self.min_category_rows or 1,
             max_prefix=self.max_prefix or NO_LIMIT,
             max_depth=self.max_depth or NO_LIMIT,
             min_samples_leaf=self.min_samples_leaf,
@@ -150,11 +189,14 @@ class ForestOptions(LearnerOptions):
         )
 
     def max_steps(self, train: TrainOptions) -> int | None:
-        """A forest is grown to its end; steps are portions of its trees."""
-        return -(-self.n_estimators // self.trees_per_step)
+        """Portions of trees up to the last; fewer for a final model after early stopping, which says how many."""
+        steps = -(-self.n_estimators // self.trees_per_step)
+        return min(steps, train.max_epochs) if "max_epochs" in train.model_fields_set else steps
 
     def bytes_per_replica(self, num_features: int, num_classes: int) -> int:
         return num_features
 
     def bytes_per_document(self, num_classes: int) -> int:
+        if self.boosting:
+            return 24 * num_classes  # scores and derivatives; the trees are small
         return 2 * _NODE_BYTES * self.n_estimators + (4 * num_classes if self.bootstrap else 0)

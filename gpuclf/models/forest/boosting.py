@@ -1,0 +1,161 @@
+"""Boosting trees of gradients: the multi-class logistic loss (Friedman 2001, LK_TreeBoost) with second-order steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+
+import torch
+from torch import Tensor
+
+from gpuclf.faults import UserFault
+from gpuclf.models.forest.boosted_predictor import BoostedPredictor
+from gpuclf.models.forest.coded import Layout, coded, layout
+from gpuclf.models.learner import Problem
+from gpuclf.models.replica_axis import padded_like, replica_field
+from gpuclf.ops.boost_round import SCALE_BITS, BoostRules, BoostTrees, boost_round
+from gpuclf.ops.grow_forest import PADDING
+
+_GROWN = ("input", "left", "first", "size", "values", "leaf")
+
+
+@dataclass(frozen=True)
+class BoostingState:
+    """Trees so far (see BoostedPredictor); scores (R, docs, K) float64 of the training rows; loss (R,) float64: mean
+    log loss of these; nodes (R,) int64: of all trees together."""
+
+    input: Tensor = replica_field(fill=PADDING)
+    left: Tensor = replica_field(fill=0)
+    first: Tensor = replica_field(fill=0)
+    size: Tensor = replica_field(fill=0)
+    values: Tensor = replica_field(fill=0)
+    leaf: Tensor = replica_field(fill=0)
+    start: Tensor = replica_field()
+    scores: Tensor = replica_field()
+    gain: Tensor = replica_field()
+    nodes: Tensor = replica_field()
+    loss: Tensor = replica_field()
+    rounds: int = 0
+
+
+@dataclass(frozen=True)
+class Boosting:
+    """The learner. rounds: at most; portion: rounds a step; learning_rate shrinks every leaf."""
+
+    rounds: int = 128
+    portion: int = 1
+    learning_rate: float = 0.3
+    rules: BoostRules = field(default_factory=BoostRules)
+
+    def init(self, problem: Problem) -> BoostingState:
+        """No trees: every row has the log shares of the classes in its replica's training rows."""
+        device, replicas, inputs = problem.labels.device, len(problem.replicas), layout(problem.rows)
+        if not inputs.num_values:
+            raise UserFault("boosting needs an input, and the data have none", key="features")
+        members = [_member(problem, int(view)) for view in problem.replicas.view]
+        counts = torch.stack([torch.bincount(problem.labels[m], minlength=problem.num_classes) for m in members])
+        if not bool((counts.sum(1) > 0).all()):
+            raise UserFault("a training set has no labelled document", remedy="give more data or fewer folds")
+        start = (counts / counts.sum(1, keepdim=True)).log().to(torch.float32)
+        nothing = torch.zeros(replicas, 0, 1, dtype=torch.int32, device=device)
+        zeros = torch.zeros(replicas, dtype=torch.int64, device=device)
+        scores = start.double()[:, None].expand(-1, problem.labels.numel(), -1).contiguous()
+        return BoostingState(
+            input=nothing,
+            left=nothing,
+            first=nothing,
+            size=nothing,
+            values=nothing,
+            leaf=nothing.to(torch.float32),
+            start=start,
+            scores=scores,
+            gain=torch.zeros(replicas, len(inputs.num_values), dtype=torch.float64, device=device),
+            nodes=zeros,
+            loss=torch.zeros(replicas, dtype=torch.float64, device=device),
+        )
+
+    def step(self, problem: Problem, state: BoostingState) -> BoostingState:
+        """The next rounds. Scores are updated in place."""
+        for _ in range(min(self.portion, self.rounds - state.rounds)):
+            state = self._round(problem, state)
+        return state
+
+    def _round(self, problem: Problem, state: BoostingState) -> BoostingState:
+        inputs = layout(problem.rows)
+        grown, losses = [], []
+        for replica, view in enumerate(problem.replicas.view.tolist()):
+            rows = torch.nonzero(_member(problem, view)).flatten()
+            codes = _codes(problem, inputs, view)
+            gradient, curvature = derivatives(state.scores[replica], problem.labels, rows)
+            trees = boost_round(codes, inputs.num_values, inputs.ordered, gradient, curvature, rows, self.rules)
+            state.scores[replica] += self.learning_rate * trees.change.t().double()
+            losses.append(log_loss(state.scores[replica, rows], problem.labels[rows]))
+            grown.append(trees)
+        return self._extended(state, grown, losses)
+
+    def _extended(self, state: BoostingState, grown: list[BoostTrees], losses: list[Tensor]) -> BoostingState:
+        fills = {item.name: item.metadata["fill"] for item in fields(BoostingState) if "fill" in item.metadata}
+        changes: dict[str, Tensor] = {}
+        for name in _GROWN:
+            parts = [getattr(trees, name) for trees in grown]
+            if name == "leaf":
+                parts = [self.learning_rate * part for part in parts]
+            new = torch.stack(padded_like(parts, fills[name]))
+            changes[name] = torch.cat(padded_like([getattr(state, name), new], fills[name], from_axis=2), dim=1)
+        return replace(
+            state,
+            **changes,
+            gain=state.gain + torch.stack([trees.gain for trees in grown]),
+            nodes=state.nodes + torch.stack([trees.nodes.sum() for trees in grown]),
+            loss=torch.stack(losses),
+            rounds=state.rounds + 1,
+        )
+
+    def finished(self, problem: Problem, state: BoostingState) -> Tensor:
+        """Whether all rounds are done."""
+        return torch.full((len(problem.replicas),), state.rounds >= self.rounds)
+
+    def result(self, problem: Problem, state: BoostingState) -> BoostedPredictor:
+        """The model of the rounds so far."""
+        trees = torch.full_like(state.nodes, state.rounds * problem.num_classes, dtype=torch.int32)
+        parts = {name: getattr(state, name) for name in _GROWN}
+        return BoostedPredictor(**parts, trees=trees, start=state.start, gain=state.gain)
+
+    def alternatives(self, problem: Problem, state: BoostingState) -> dict[str, BoostedPredictor]:
+        """None."""
+        return {}
+
+    def progress(self, problem: Problem, state: BoostingState) -> dict[str, Tensor]:
+        """Rounds, nodes a tree, and the mean log loss of the training rows."""
+        trees = max(1, state.rounds * problem.num_classes)
+        return {
+            "rounds": torch.full_like(state.nodes, state.rounds),
+            "nodes": state.nodes.to(torch.float64) / trees,
+            "loss": state.loss,
+        }
+
+
+def derivatives(scores: Tensor, labels: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Gradient and curvature (K, docs) int32 of the log loss by each class's score: p - y and p (1 - p), at `rows`."""
+    p = scores[rows].softmax(dim=1)
+    slope = p.clone()
+    slope[torch.arange(rows.numel(), device=rows.device), labels[rows]] -= 1.0
+    made = []
+    for part in (slope, p * (1.0 - p)):
+        whole = torch.zeros(scores.shape[::-1], dtype=torch.int32, device=scores.device)
+        whole[:, rows] = (part * float(1 << SCALE_BITS)).round().to(torch.int32).t()
+        made.append(whole)
+    return made[0], made[1]
+
+
+def log_loss(scores: Tensor, labels: Tensor) -> Tensor:
+    """Mean of -log P(label), from scores (rows, K)."""
+    return -scores.log_softmax(dim=1).gather(1, labels[:, None]).mean()
+
+
+def _member(problem: Problem, view: int) -> Tensor:
+    return problem.views.train[view] & (problem.labels >= 0)
+
+
+def _codes(problem: Problem, inputs: Layout, view: int) -> Tensor:
+    scale = None if problem.views.col_scale is None else problem.views.col_scale[view]
+    return coded(problem.rows, inputs, None, scale)

@@ -1,0 +1,33 @@
+"""One round of boosting: a tree of gradients for each class, all from the same scores."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from torch import Tensor
+
+from gpuclf.ops.boost_round.records import SCALE_BITS, BoostRules, BoostTrees
+
+_KERNELS = {"cpu": "cpu"}  # device type → module of this package; all others: reference
+
+__all__ = ["SCALE_BITS", "BoostRules", "BoostTrees", "boost_round"]
+
+
+def boost_round(
+    codes: Tensor,
+    num_values: tuple[int, ...],
+    ordered: tuple[bool, ...],
+    gradient: Tensor,
+    curvature: Tensor,
+    rows: Tensor,
+    rules: BoostRules,
+) -> BoostTrees:
+    """Trees of K classes over `rows` (n,) int64.
+
+    codes (docs, M) int32; ordered[i]: input i is cut at a threshold. gradient, curvature (K, docs) int32: of the loss
+    by the class's score, times 2^SCALE_BITS, rounded. Ties go to the first input, then to the shortest prefix, from the
+    low end first. A tree depends on its class's gradients alone, and not on threads.
+    """
+    kernel = import_module(f"{__name__}.{_KERNELS.get(codes.device.type, 'reference')}")
+    trees: BoostTrees = kernel.boost_round(codes, num_values, ordered, gradient, curvature, rows, rules)
+    return trees
