@@ -9,6 +9,7 @@
 #                                                                 or of CUDA wheels (torch from PyPI is, on Linux, a CUDA
 #                                                                 build of several GB)
 #   make quickstart PYTHON=python3.13                             another Python (3.11 or newer)
+#   make test WORKERS=1                                           tests in one process (default: one a processor)
 # After such a change: make clean-venv.
 
 PYTHON      ?= python3
@@ -16,6 +17,7 @@ VENV        ?= .venv
 CONSTRAINTS ?= constraints.txt
 PIP_ARGS    ?=
 PYTEST_ARGS ?=
+WORKERS     ?= auto
 BENCH_ARGS  ?=
 
 BIN := $(VENV)/bin
@@ -40,7 +42,7 @@ test: lint types imports triton unit
 
 test-all: lint types imports
 	TRITON_INTERPRET=1 $(BIN)/python -m pytest -m triton $(PYTEST_ARGS)
-	$(BIN)/python -m pytest -m "not triton" --hypothesis-profile=explore $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not triton" --hypothesis-profile=explore $(PYTEST_ARGS)
 
 lint: $(INSTALLED_TEST)
 	$(BIN)/ruff format --check .
@@ -57,7 +59,7 @@ imports: $(INSTALLED_TEST)
 	$(BIN)/lint-imports --no-logo
 
 unit: $(INSTALLED_TEST)
-	$(BIN)/python -m pytest -m "not slow and not triton" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not triton" $(PYTEST_ARGS)
 
 # A process of its own: with TRITON_INTERPRET=1 every kernel of the process runs in Triton's interpreter.
 triton: $(INSTALLED_TEST)
