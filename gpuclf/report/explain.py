@@ -1,4 +1,4 @@
-"""A linear model in words: top features per class, confused pairs, sizes, options (`gpuclf show`)."""
+"""A model in words: top features per class, a forest's inputs, confused pairs, sizes, options (`gpuclf show`)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from torch import Tensor
 
 from gpuclf.report.summary import option_text
 from gpuclf.report.visible_text import open_console, visible
+
+_INPUTS = 20  # of a forest, that are listed
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class ModelFacts:
     options: Mapping[str, Any] = field(default_factory=dict)  # by config key
     sizes: Mapping[str, int] = field(default_factory=dict)  # documents, features …
     unknown_classes: Sequence[str] = ()
+    importances: Sequence[tuple[str, float]] | None = None  # of a forest's inputs: shares of what their splits gained
+    tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node
 
 
 def contrast(weights: Tensor) -> Tensor:
@@ -91,6 +95,18 @@ def print_model(facts: ModelFacts, *, features: int = 8, pairs: int = 15, stream
         for name, top in zip(facts.classes, top_features(facts.weights, facts.feature_names, features), strict=True):
             table.add_row(visible(name, 40), ", ".join(f"{visible(f, 40)} {w:.3g}" for f, w in top) or "(none)")
         console.print(table, "")
+    if facts.importances is not None:
+        console.print("Inputs by what their splits gained", style="bold")
+        table = Table("input", box=None, pad_edge=False)
+        table.add_column("share", justify="right")
+        for name, share in facts.importances[:_INPUTS]:
+            table.add_row(visible(name, 40), f"{share:.1%}")
+        console.print(table, "")
+    if facts.tree is not None:
+        console.print("The top of the first tree", style="bold")
+        for line in facts.tree:
+            console.print(visible(line, 160), markup=False, highlight=False)
+        console.print("")
     if facts.confusion is not None:
         _print_confusions(console, facts, facts.confusion, pairs)
 

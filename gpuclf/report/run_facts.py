@@ -13,6 +13,7 @@ from gpuclf.optim.calibration import calibrator_name
 from gpuclf.report.explain import ModelFacts
 from gpuclf.report.final_figures import model_weights
 from gpuclf.report.finished_run import OUT_OF_FOLD
+from gpuclf.report.forest_text import importances, tree_lines
 from gpuclf.report.predictions import read_predictions
 from gpuclf.report.run_folder import RunFolder
 from gpuclf.train.model_file import load_model
@@ -40,6 +41,8 @@ def run_facts(folder: RunFolder) -> ModelFacts:
         unknown_classes=classes[len(model.classes) :],
         options=options,
         sizes={"classes": len(model.classes), "features": len(model.encoder.names)},
+        importances=importances(model),
+        tree=tree_lines(model),
     )
 
 

@@ -46,6 +46,7 @@ def linear_parts(model: Model) -> LinearParts:
         )
     presence = isinstance(predictor, BernoulliPredictor)
     table = predictor.weights[:, 0].cpu().numpy()
+    assert model.col_scale is not None, "a linear model has scales"
     col_scale = model.col_scale[1:].cpu().numpy()
     used = np.flatnonzero(col_scale)
     names = model.encoder.names

@@ -1,0 +1,66 @@
+"""A forest through the commands: train on a table, show, predict, evaluate; interrupted and resumed; boosting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.drive import Gpuclf, metrics_of
+
+TABLE = {"categorical": ["colour", "shape"], "numeric": ["size"], "format": "tsv"}
+MODELS: dict[str, dict[str, Any]] = {
+    "composed": {"n_estimators": 12},
+    "sorted": {"n_estimators": 12, "splits": "sorted", "max_features": 2, "bootstrap": True},
+    "boosting": {"n_estimators": 12, "boosting": True, "min_child_weight": 0.01, "l2": 0.1, "min_category_rows": 1},
+}
+
+
+@pytest.fixture
+def gpuclf(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Gpuclf:
+    monkeypatch.chdir(tmp_path)
+    return Gpuclf(tmp_path, capsys, monkeypatch)
+
+
+def table(rows: int, labelled: bool = True) -> str:
+    """Labels like 7 follow colour and size; the last colour stands in no training row."""
+    colours = ["red", "green", "blue", "[bold]", "7"]
+    lines = ["\t".join((["label"] if labelled else []) + ["shape", "colour", "size"])]
+    for n in range(rows):
+        colour, size = colours[n % 4 if labelled else n % 5], (n * 7) % 13 / 2
+        label = str(7 + (n % 4 > 1) + (size > 3))
+        lines.append("\t".join(([label] if labelled else []) + [f"s{n % 3}", colour, str(size)]))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_table_is_learnt_shown_and_predicted(gpuclf: Gpuclf, name: str) -> None:
+    train, test = gpuclf.text("train.tsv", table(160)), gpuclf.text("test.tsv", table(60))
+    sections = {"features": {"type": "categorical"}, "data": TABLE | {"train": train}, "test": {"file": test}}
+    run = gpuclf.trained({"type": "forest"} | MODELS[name], **sections, folds={"k": 2})
+    figures = metrics_of(run)["test"]
+    assert figures["accuracy"] == 1.0
+    assert set(figures["per_class"]) == {"7", "8", "9"}
+    shown = gpuclf.done("show", run).out
+    assert "colour" in shown
+    assert ("The top of the first tree" in shown) == (name != "boosting")
+    unlabelled = gpuclf.text("new.tsv", table(25, labelled=False))
+    lines = gpuclf.done("predict", run, unlabelled, "--format", "jsonl", "--proba").records
+    assert len(lines) == 25
+    assert {record["label"] for record in lines} <= {"7", "8", "9"}
+
+
+def test_codes_are_no_features_for_a_linear_model(gpuclf: Gpuclf) -> None:
+    data = TABLE | {"train": gpuclf.text("train.tsv", table(40))}
+    said = gpuclf.not_trained(gpuclf.config("naive_bayes", data=data, features={"type": "categorical"})).err
+    assert "features.type" in said
+    assert "table" in said
+
+
+def test_options_that_would_do_nothing_are_refused(gpuclf: Gpuclf) -> None:
+    data = TABLE | {"train": gpuclf.text("train.tsv", table(40))}
+    model = {"type": "forest", "max_features": 2}
+    said = gpuclf.not_trained(gpuclf.config(model, data=data, features={"type": "categorical"})).err
+    assert "max_features" in said
+    assert "composed" in said
