@@ -270,6 +270,8 @@ GRIDS: list[tuple[Any, Any]] = [
     (AROW(), {"r": [0.1, 1.0], "average": [True, False]}),
     (MIRA(), [{"C": np.logspace(-2, 0, 3)}, {"margin": ["scaled"], "gamma": [0.5, 1.0]}]),
     (NaiveBayes(), {"alpha": [0.1, 1, 2.0], "variant": ["multinomial", "bernoulli", "complement"]}),
+    (LinearSVM(max_iter=10), {"C": [0.03, 0.3]}),
+    (LogisticRegression(tol=1e-2), {"C": [0.1, 1.0]}),
 ]
 SPLITTERS = [
     None,
@@ -282,6 +284,7 @@ SPLITTERS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("cv", SPLITTERS, ids=lambda cv: type(cv).__name__)
 @pytest.mark.parametrize(("estimator", "grid"), GRIDS, ids=lambda value: str(value)[:40])
 def test_the_batched_search_is_grid_search(estimator: Any, grid: Any, cv: Any):
