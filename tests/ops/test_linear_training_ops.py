@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from gpuclf.ops.class_loss import CURVED, KINDS, class_loss, loss_along, loss_curvature
+from gpuclf.ops.class_loss import CURVED, KINDS, class_loss, loss_along, loss_curvature, loss_diagonal
 from gpuclf.ops.class_loss import reference as loss_reference
 from gpuclf.ops.dual_epoch import DualModel, DualRows, dual_epoch
 from gpuclf.ops.dual_epoch import reference as dual_reference
@@ -70,6 +70,8 @@ def test_losses_equal_the_reference(kind: str, docs: int, classes: int) -> None:
         if kind in CURVED:
             ours.append(loss_curvature(kind, scores, direction, labels, weights, given))
             plain.append(loss_reference.loss_curvature(kind, scores, direction, labels, weights, given))
+            ours.append(loss_diagonal(kind, scores, labels, weights, given))
+            plain.append(loss_reference.loss_diagonal(kind, scores, labels, weights, given))
         torch.testing.assert_close(ours, plain, rtol=1e-9, atol=1e-9)
 
 
@@ -91,6 +93,12 @@ def test_gradients_are_finite_differences(kind: str) -> None:
     if kind in CURVED:
         bent = loss_curvature(kind, scores, direction, labels, weights, None)
         torch.testing.assert_close((more - less) / (2 * small), bent, rtol=1e-5, atol=1e-5)
+        diagonal = loss_diagonal(kind, scores, labels, weights, None)
+        for k in range(4):
+            unit = torch.zeros_like(scores)
+            unit[..., k] = 1
+            bent = loss_curvature(kind, scores, unit, labels, weights, None)
+            torch.testing.assert_close(diagonal[..., k], bent[..., k])
 
 
 @pytest.mark.parametrize("kind", KINDS)

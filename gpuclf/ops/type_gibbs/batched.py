@@ -62,7 +62,7 @@ def batched_sweep(
         )
         changes += moved[0]
         accepted += moved[1]
-    return changes, accepted / max(1, len(batches))
+    return changes, accepted / len(batches) if batches else torch.ones_like(accepted)
 
 
 def _head_and_tail(contexts: TypeContexts, order: Tensor, head: int) -> tuple[Tensor, Tensor]:

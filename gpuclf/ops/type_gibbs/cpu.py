@@ -20,6 +20,7 @@ from gpuclf.ops.type_gibbs.cpu_tables import (
     Chain,
     Corpus,
     Setting,
+    Settings,
     extended_tags,
     feature_logs,
     renew,
@@ -56,15 +57,11 @@ def sweep(
     """See the package."""
     assert all(part.is_contiguous() for part in (tags, *counts)), "tags and counts change in place"
     changes = torch.zeros(len(tags), dtype=torch.int64)
-    corpus = _corpus(contexts, features)
-    walk = _walk_exact if sampler == "exact" else _walk_tokens
+    corpus, chains = _corpus(contexts, features), Chain(*(part.numpy() for part in (tags, *counts)))
     settings = _settings(hyper, contexts.num_types, visits.temperature, 2 if sampler == "clojure" else 1)
-
-    def one(r: int) -> None:
-        chain = Chain(tags[r].numpy(), *(part[r].numpy() for part in counts))
-        changes[r] = walk(corpus, chain, settings[r], visits.order[r].numpy(), visits.draws[r].numpy())
-
-    run_on_threads([partial(one, r) for r in range(len(tags))])
+    walk = _sweep_exact if sampler == "exact" else _sweep_tokens
+    drawn = (visits.order.numpy(), visits.draws.numpy(), changes.numpy())
+    run_on_threads([partial(walk, corpus, chains, settings, *drawn, a, b) for a, b in _portions(len(tags))])
     return changes
 
 
@@ -73,14 +70,16 @@ def margins(
 ) -> Tensor:
     """See the package."""
     out = torch.zeros((len(tags), types.numel()), dtype=torch.float64)
-    corpus, settings = _corpus(contexts, features), _settings(hyper, contexts.num_types, 1.0, 1)
-
-    def one(r: int) -> None:
-        chain = Chain(tags[r].numpy(), *(part[r].numpy().copy() for part in counts))
-        _margins(corpus, chain, settings[r], types.numpy(), out[r].numpy())
-
-    run_on_threads([partial(one, r) for r in range(len(tags))])
+    corpus, chains = _corpus(contexts, features), Chain(*(part.clone().numpy() for part in (tags, *counts)))
+    given = (corpus, chains, _settings(hyper, contexts.num_types, 1.0, 1), types.numpy(), out.numpy())
+    run_on_threads([partial(_all_margins, *given, a, b) for a, b in _portions(len(tags))])
     return out
+
+
+def _portions(chains: int) -> list[tuple[int, int]]:
+    """Runs of chains: a few for every thread, so that one call of a kernel serves many short chains."""
+    pieces = min(chains, 4 * torch.get_num_threads())
+    return [(chains * piece // pieces, chains * (piece + 1) // pieces) for piece in range(pieces)]
 
 
 def _corpus(contexts: TypeContexts, features: TypeFeatures) -> Corpus:
@@ -92,13 +91,16 @@ def _corpus(contexts: TypeContexts, features: TypeFeatures) -> Corpus:
     return Corpus(*(part.numpy() for part in parts))
 
 
-def _settings(hyper: Hyper, num_types: int, temperature: float, repeat: int) -> list[Setting]:
-    """Of every chain; chains of one alpha or beta share its look-ups."""
-    c, t = torch.arange(_TABLE), torch.arange(num_types + 1)
-    by_alpha = {float(a): ((c + a).log().numpy(), log_rise(a, c).numpy()) for a in hyper.alpha.unique()}
-    by_beta = {float(b): (t + b).log().numpy() for b in hyper.beta.unique()}
-    chains = zip(hyper.alpha.tolist(), hyper.beta.tolist(), hyper.level.tolist(), strict=True)
-    return [Setting(a, b, level, float(temperature), repeat, *by_alpha[a], by_beta[b]) for a, b, level in chains]
+def _settings(hyper: Hyper, num_types: int, temperature: float, repeat: int) -> Settings:
+    """Of all chains; chains of one alpha or beta share its look-ups."""
+    alphas, of_alpha = hyper.alpha.unique(return_inverse=True)
+    betas, of_beta = hyper.beta.unique(return_inverse=True)
+    c = torch.arange(_TABLE)
+    log_alpha, rises = (c + alphas[:, None]).log(), log_rise(alphas[:, None], c)
+    log_beta = (torch.arange(num_types + 1) + betas[:, None]).log()
+    parts = (hyper.alpha, hyper.beta, hyper.level, of_alpha, of_beta, log_alpha, rises, log_beta)
+    a, b, level, for_a, for_b, *tables = (part.contiguous().numpy() for part in parts)
+    return Settings(a, b, level, for_a, for_b, tables[0], tables[1], tables[2], float(temperature), repeat)
 
 
 @kernel
@@ -246,3 +248,41 @@ def _margins(corpus, chain, setting, wanted, out):
         forget(right, rights, met_right)
         height, score[tag] = score[tag], -np.inf
         out[place] = height - score.max()
+
+
+@kernel
+def _chain(chains, r):
+    return Chain(chains.tags[r], chains.cells[r], chains.types[r], chains.tokens[r], chains.by_value[r])
+
+
+@kernel
+def _setting(settings, r):
+    a, b = settings.of_alpha[r], settings.of_beta[r]
+    return Setting(
+        settings.alpha[r],
+        settings.beta[r],
+        settings.level[r],
+        settings.temperature,
+        settings.repeat,
+        settings.log_alpha[a],
+        settings.rises[a],
+        settings.log_beta[b],
+    )
+
+
+@kernel
+def _sweep_exact(corpus, chains, settings, order, draws, changes, first, last):
+    for r in range(first, last):
+        changes[r] = _walk_exact(corpus, _chain(chains, r), _setting(settings, r), order[r], draws[r])
+
+
+@kernel
+def _sweep_tokens(corpus, chains, settings, order, draws, changes, first, last):
+    for r in range(first, last):
+        changes[r] = _walk_tokens(corpus, _chain(chains, r), _setting(settings, r), order[r], draws[r])
+
+
+@kernel
+def _all_margins(corpus, chains, settings, wanted, out, first, last):
+    for r in range(first, last):
+        _margins(corpus, _chain(chains, r), _setting(settings, r), wanted, out[r])

@@ -49,8 +49,23 @@ class Setting(NamedTuple):
     log_beta: Any
 
 
+class Settings(NamedTuple):
+    """Of all chains: parameters (R,), and look-ups by different alpha and beta; of_alpha, of_beta (R,): a chain's."""
+
+    alpha: Any
+    beta: Any
+    level: Any
+    of_alpha: Any
+    of_beta: Any
+    log_alpha: Any
+    rises: Any
+    log_beta: Any
+    temperature: Any
+    repeat: Any
+
+
 class Chain(NamedTuple):
-    """Tags (types,) and Counts of one chain, changed in place."""
+    """Tags (types,) and Counts of one chain, changed in place; or those of all chains."""
 
     tags: Any
     cells: Any

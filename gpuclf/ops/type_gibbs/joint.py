@@ -9,6 +9,8 @@ from gpuclf.ops.type_gibbs.contexts import TypeContexts
 from gpuclf.ops.type_gibbs.log_rise import log_rise
 from gpuclf.ops.type_gibbs.records import Counts, Hyper, TypeFeatures
 
+_CELLS = 1 << 22  # counts that are sorted into a histogram at once
+
 
 def log_joint(contexts: TypeContexts, features: TypeFeatures, counts: Counts, hyper: Hyper) -> Tensor:
     """(R,) float64: log P(tags, words | alpha, beta) of Lee, Haghighi & Barzilay 2010 from counts that belong to tags.
@@ -36,12 +38,18 @@ def type_part(features: TypeFeatures, counts: Counts, beta: Tensor, level: Tenso
     b, tags, types = beta[:, None], counts.num_tags, counts.types.sum(1)
     uniform = -types * torch.log(torch.tensor(float(tags), dtype=torch.float64, device=b.device))
     prior = log_rise(b, counts.types).sum(1) - log_rise(tags * beta, types)
-    value_counts = torch.arange(int(counts.features.max()) + 1 if counts.features.numel() else 1, device=b.device)
-    by_count = log_rise(b, value_counts)  # a feature count is small: looked up
+    most = features.values.shape[0] + 1  # the same for a chain alone and in a batch, and so the rounding of its sum
+    cells = (_histogram(counts.features, most) * log_rise(b, torch.arange(most, device=b.device))).sum(1)
+    totals = log_rise(features.num_values[:, None] * b[..., None], counts.types[:, None]).sum((1, 2))
+    return torch.where(level == 0, uniform, prior + torch.where(level == 2, cells - totals, 0.0))
+
+
+def _histogram(table: Tensor, most: int) -> Tensor:
+    """How many cells of each chain's table hold 0, 1, …, most - 1: (R, most) int64. A feature count is small."""
+    each = max(1, _CELLS // max(1, table[0].numel())) if len(table) else 1
     parts = []
-    for chain, (rises, table) in enumerate(zip(by_count, counts.features, strict=True)):
-        cells = rises[table.long()].sum()
-        totals = log_rise(features.num_values[:, None] * beta[chain], counts.types[chain][None]).sum()
-        parts.append(cells - totals)
-    in_features = torch.stack(parts) if parts else torch.zeros_like(beta)
-    return torch.where(level == 0, uniform, prior + torch.where(level == 2, in_features, 0.0))
+    for part in table.split(each):
+        first = torch.arange(len(part), device=table.device)[:, None] * most
+        cells = torch.bincount((part.flatten(1) + first).flatten(), minlength=len(part) * most)
+        parts.append(cells.view(len(part), most))
+    return torch.cat(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gpuclf.ops.counter_hash import hash64, uniform, visiting_order
+from gpuclf.ops.counter_hash import hash64, uniform
 from gpuclf.ops.type_gibbs.records import Visits
 
 # What a draw is for: keeps streams of one seed apart.
@@ -15,8 +15,8 @@ _TAG, _START, _ACCEPT, _PARAMETER = 0x7461, 0x7374, 0x6163, 0x7061
 def visits(seed: Tensor, sweep: int, num_types: int, temperature: float = 1.0) -> Visits:
     """All types in the order of (seed, sweep), with a draw each; seed (R,) int64."""
     types = torch.arange(num_types, device=seed.device)
-    orders = {int(s): visiting_order(int(s), sweep, types) for s in seed.unique()}
-    order = torch.stack([orders[int(s)] for s in seed]) if len(seed) else types.new_zeros((0, num_types))
+    own, place = seed.unique(return_inverse=True)  # chains of one seed share its order
+    order = torch.argsort(hash64(own[:, None], sweep, types), dim=1, stable=True)[place]
     return Visits(order, uniform(hash64(seed[:, None], _TAG, sweep, types)), temperature)
 
 
