@@ -47,6 +47,16 @@ def contrast(weights: Tensor) -> Tensor:
     return weights - total / finite.sum(dim=1, keepdim=True).clamp(min=1)
 
 
+def sparsity(weights: Tensor) -> dict[str, int]:
+    """What a penalty with an L1 part has left of weights (V+1, K), the offset aside: features, and single weights."""
+    left = weights[1:] != 0
+    zeros = 100 * int((~left).sum()) // max(1, left.numel())
+    return {
+        "features with a weight": int(left.any(1).sum()),
+        f"weights other than 0 ({zeros} % are 0)": int(left.sum()),
+    }
+
+
 def top_features(weights: Tensor, names: Sequence[str], count: int) -> list[list[tuple[str, float]]]:
     """Per class the features with the highest contrasting weights, highest first; ties by the lowest feature.
 

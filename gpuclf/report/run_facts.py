@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.optim.calibration import calibrator_name
-from gpuclf.report.explain import ModelFacts
+from gpuclf.report.explain import ModelFacts, sparsity
 from gpuclf.report.final_figures import model_weights
 from gpuclf.report.finished_run import OUT_OF_FOLD
 from gpuclf.report.forest_text import importances, tree_lines
@@ -32,15 +32,19 @@ def run_facts(folder: RunFolder) -> ModelFacts:
     options |= {f"features.{key}": value for key, value in features.items()}
     if model.calibrator is not None:
         options["calibrate"] = calibrator_name(model.calibrator)
+    weights = model_weights(model)
+    sizes = {"classes": len(model.classes), "features": len(model.encoder.names)}
+    if weights is not None and options.get("model.penalty") in ("l1", "elasticnet"):
+        sizes |= sparsity(weights)
     return ModelFacts(
         name=folder.path.name if folder.path.name else str(folder.path),
         classes=model.classes,
         feature_names=model.encoder.names,
-        weights=model_weights(model),
+        weights=weights,
         confusion=confusion,
         unknown_classes=classes[len(model.classes) :],
         options=options,
-        sizes={"classes": len(model.classes), "features": len(model.encoder.names)},
+        sizes=sizes,
         importances=importances(model),
         tree=tree_lines(model),
     )

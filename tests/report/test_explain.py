@@ -4,7 +4,7 @@ import io
 
 import torch
 
-from gpuclf.report.explain import ModelFacts, confused_pairs, contrast, print_model, top_features
+from gpuclf.report.explain import ModelFacts, confused_pairs, contrast, print_model, sparsity, top_features
 
 
 def test_top_features_compare_a_weight_with_the_other_classes() -> None:
@@ -73,3 +73,11 @@ def test_a_model_without_weights_or_confusions_still_has_its_options() -> None:
     print_model(ModelFacts("x", ["a"], options={"model.type": "tagger"}), stream=stream)
     assert "tagger" in stream.getvalue()
     assert "Confusions" not in stream.getvalue()
+
+
+def test_what_an_l1_penalty_has_left() -> None:
+    weights = torch.zeros(11, 2)
+    weights[0] = 1.0  # the offset does not count
+    weights[3] = torch.tensor([0.5, -0.5])
+    weights[7, 1] = 2.0
+    assert sparsity(weights) == {"features with a weight": 2, "weights other than 0 (85 % are 0)": 3}
