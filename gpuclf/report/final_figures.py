@@ -7,6 +7,7 @@ from typing import Any
 from gpuclf.metrics.ranking import log_probabilities
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.report.ending import ending
+from gpuclf.report.forest_text import importances, tree_lines
 from gpuclf.report.summary import FinalFigures, GridPlan, StepRow
 from gpuclf.train.experiment import ExperimentResult
 from gpuclf.train.grid import expand, seeds_of
@@ -66,6 +67,8 @@ def final_figures(
         test=result.metrics.get("test", {}),
         feature_names=model.encoder.names,
         weights=model_weights(model),
+        importances=importances(model),
+        tree=tree_lines(model),
         config_text=config_text,
         seconds=result.metrics["seconds"],
         device=result.metrics["device"],

@@ -64,6 +64,8 @@ class FinalFigures:
     pictures: Mapping[str, bytes] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     ending: Sequence[str] = ()  # sentences on how training ended
+    importances: Sequence[tuple[str, float]] | None = None  # of a forest's inputs, highest first
+    tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node
 
 
 def step_figures(row: StepRow) -> dict[str, float]:

@@ -63,6 +63,7 @@ _EVENTS = "events.out.tfevents."
 _CELLS = "cells"
 _PR_POINTS = 128
 _HISTOGRAM_BINS = 30
+_INPUTS = 50  # of a forest, with a curve of their own
 _RUN_CURVES = 200  # folds × seeds with curves of their own; of more (leave-one-out) nobody could look at each
 _file_numbers = itertools.count()
 
@@ -132,6 +133,8 @@ class TensorBoardLog:
         grid = grid_figure(figures.cells, figures.best)
         if grid is not None:
             root([_picture("pictures/grid", png(grid))])
+        if figures.importances is not None:
+            root([_scalar(f"importance/{name}", share) for name, share in figures.importances[:_INPUTS]])
         if figures.weights is not None:
             root(_weight_histograms(figures.weights, figures.classes))
         root([_picture(f"pictures/{name}", encoded) for name, encoded in figures.pictures.items()])
@@ -266,6 +269,8 @@ def _texts(figures: FinalFigures) -> dict[str, str]:
         for name, top in zip(figures.classes, top_features(figures.weights, figures.feature_names, 10), strict=True):
             rows.append(f"| {_md(name)} | {', '.join(f'{_md(feature)} {weight:.3g}' for feature, weight in top)} |")
         texts["top_features"] = "\n".join(rows)
+    if figures.tree is not None:
+        texts["first_tree"] = "\n".join(f"    {line}" for line in figures.tree)
     return texts | dict(figures.texts)
 
 

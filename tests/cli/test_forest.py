@@ -45,6 +45,9 @@ def test_a_table_is_learnt_shown_and_predicted(gpuclf: Gpuclf, name: str) -> Non
     shown = gpuclf.done("show", run).out
     assert "colour" in shown
     assert ("The top of the first tree" in shown) == (name != "boosting")
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "Shares of what all splits gained" in page
+    assert ("rows, by " in page) == (name != "boosting")
     unlabelled = gpuclf.text("new.tsv", table(25, labelled=False))
     lines = gpuclf.done("predict", run, unlabelled, "--format", "jsonl", "--proba").records
     assert len(lines) == 25

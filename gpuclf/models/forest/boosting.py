@@ -10,11 +10,14 @@ from torch import Tensor
 from gpuclf.faults import UserFault
 from gpuclf.models.forest.boosted_predictor import BoostedPredictor
 from gpuclf.models.forest.coded import Layout, coded, layout
+from gpuclf.models.forest.inputs_tried import inputs_tried
 from gpuclf.models.learner import Problem
 from gpuclf.models.replica_axis import padded_like, replica_field
 from gpuclf.ops.boost_round import SCALE_BITS, BoostRules, BoostTrees, boost_round
+from gpuclf.ops.counter_hash import hash64
 from gpuclf.ops.grow_forest import PADDING
 
+_ROUND = -2  # what is hashed between the seed and the number of a round: trees of forests are numbered from 0
 _GROWN = ("input", "left", "first", "size", "values", "leaf")
 
 
@@ -39,11 +42,15 @@ class BoostingState:
 
 @dataclass(frozen=True)
 class Boosting:
-    """The learner. rounds: at most; portion: rounds a step; learning_rate shrinks every leaf."""
+    """The learner. rounds: at most; portion: rounds a step; learning_rate shrinks every leaf.
+
+    max_features: inputs that a round may split on, drawn for each round (all classes' trees share them).
+    """
 
     rounds: int = 128
     portion: int = 1
     learning_rate: float = 0.3
+    max_features: int | float | str | None = None
     rules: BoostRules = field(default_factory=BoostRules)
 
     def init(self, problem: Problem) -> BoostingState:
@@ -84,13 +91,33 @@ class Boosting:
         grown, losses = [], []
         for replica, view in enumerate(problem.replicas.view.tolist()):
             rows = torch.nonzero(_member(problem, view)).flatten()
-            codes = _codes(problem, inputs, view)
             gradient, curvature = derivatives(state.scores[replica], problem.labels, rows)
-            trees = boost_round(codes, inputs.num_values, inputs.ordered, gradient, curvature, rows, self.rules)
+            seed = int(problem.replicas.seed[replica])
+            trees = self._trees(_codes(problem, inputs, view), inputs, gradient, curvature, rows, seed, state.rounds)
             state.scores[replica] += self.learning_rate * trees.change.t().double()
             losses.append(log_loss(state.scores[replica, rows], problem.labels[rows]))
             grown.append(trees)
         return self._extended(state, grown, losses)
+
+    def _trees(
+        self, codes: Tensor, inputs: Layout, gradient: Tensor, curvature: Tensor, rows: Tensor, seed: int, number: int
+    ) -> BoostTrees:
+        """The trees of round `number`, on the inputs that are drawn for it: those of the lowest hashes."""
+        count = len(inputs.num_values)
+        order = torch.argsort(hash64(seed, _ROUND, number, torch.arange(count)), stable=True)
+        chosen = order[: inputs_tried(self.max_features, count)].sort().values
+        places = chosen.tolist()
+        values = tuple(inputs.num_values[i] for i in places)
+        cut = tuple(inputs.ordered[i] for i in places)
+        part = codes if len(places) == count else codes[:, chosen.to(codes.device)].contiguous()
+        trees = boost_round(part, values, cut, gradient, curvature, rows, self.rules)
+        own = chosen.to(device=codes.device, dtype=torch.int32)
+        gain = torch.zeros(count, dtype=torch.float64, device=codes.device)
+        return replace(
+            trees,
+            input=torch.where(trees.input >= 0, own[trees.input.clamp(min=0).long()], trees.input),
+            gain=gain.index_copy(0, chosen.to(codes.device), trees.gain),
+        )
 
     def _extended(self, state: BoostingState, grown: list[BoostTrees], losses: list[Tensor]) -> BoostingState:
         fills = {item.name: item.metadata["fill"] for item in fields(BoostingState) if "fill" in item.metadata}

@@ -38,8 +38,8 @@ class ForestOptions(LearnerOptions):
     trees_per_step: trees (rounds of boosting) between progress figures, checkpoints and held-out evaluations.
     boosting: n_estimators rounds of a tree of gradients for each class instead (see BoostRules), shrunk by
     learning_rate; l2 and min_child_weight (of second derivatives) keep rare classes from running away. Values are then
-    always ordered by their gradients. Defaults: max_depth 8, max_prefix 64, smoothing 20, min_category_rows 4; of
-    forests: none, none, 1 and 1.
+    always ordered by their gradients, and max_features inputs are drawn for each round. Defaults: max_depth 8,
+    max_prefix 64, smoothing 20, min_category_rows 4, max_features 0.5; of forests: none, none, 1, 1 and all.
     """
 
     type: Literal["forest"] = "forest"
@@ -118,7 +118,7 @@ class ForestOptions(LearnerOptions):
                 "merge_pure_values",
                 "min_value_count",
             )
-            unread = (*composed, "order", "max_features", "extra_trees", *chosen)
+            unread = (*composed, "order", "extra_trees", *chosen)
             idle = {"composed": unread, "sorted": unread, "binary": (*unread, "splits")}
         else:
             idle = {name: (*keys, "learning_rate", "l2", "min_child_weight") for name, keys in idle.items()}
@@ -132,7 +132,8 @@ class ForestOptions(LearnerOptions):
 
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> Forest | Boosting:
         if self.boosting:
-            return Boosting(self.n_estimators, self.trees_per_step, self.learning_rate, self._boost_rules())
+            inputs = 0.5 if self.max_features is None else self.max_features
+            return Boosting(self.n_estimators, self.trees_per_step, self.learning_rate, inputs, self._boost_rules())
         weights: Literal["balanced"] | tuple[float, ...] | None = None
         if isinstance(self.class_weight, dict):
             unknown = [name for name in self.class_weight if name not in class_names]

@@ -12,6 +12,7 @@ from gpuclf.report.html.confusion_table import confusion_section
 from gpuclf.report.html.data_section import data_section
 from gpuclf.report.html.features_section import features_section
 from gpuclf.report.html.figures_section import figure_text, figures_section, tile
+from gpuclf.report.html.forest_section import forest_section
 from gpuclf.report.html.grid_picture import grid_section
 from gpuclf.report.html.learning_section import learning_section
 from gpuclf.report.html.markup import Markup, joined, name_text, tag
@@ -117,7 +118,10 @@ def _sections(facts: PageFacts) -> Iterator[Section]:
                 else no_reliability(facts.learner)
             ),
         )
-    yield "features", "Top features", features_section(figures.weights, figures.feature_names, figures.classes)
+    if figures.importances is not None:
+        yield "forest", "Inputs", forest_section(figures.importances, figures.tree)
+    else:
+        yield "features", "Top features", features_section(figures.weights, figures.feature_names, figures.classes)
     wrong = 0 if facts.confusion is None else int(facts.confusion.sum() - facts.confusion.diagonal().sum())
     if facts.confusion is not None:
         yield "mistakes", "Mistakes", mistakes_section(facts.mistakes, wrong, facts.probabilities)
