@@ -1,10 +1,10 @@
 """The type-level tagger on tagged corpora, beside word-clustering programs (needs the measuring data).
 
-    python -m benchmarks.tagger                                   chains on conll2000, and the peers on PATH
-    python -m benchmarks.tagger --only scale --corpus brown       cost of a sweep; --plot FILE draws it
+    python -m benchmarks.tagger                              chains on conll2000, and the peers on PATH
+    python -m benchmarks.tagger --only scale --corpus brown  cost of a sweep; --plot FILE draws it
 
 chains: every seed by itself on one thread: CPU seconds of all sweeps (reading and numbering not counted), log joint and
-figures against gold tags; and CPU seconds until V is 0.65 or more, looked at after every sweep, the looking not counted.
+figures against gold tags; and CPU seconds until V is 0.65 or more, looked at after every sweep (looking not counted).
 scale: CPU seconds of a sweep over an eighth, a quarter, half and all of the sentences, after five sweeps; a straight line
 through the four points and how much of their variance it explains.
 peers: wcluster (Liang 2005), clustercat (Dehdari 2016) and Clark's cluster_neyessenmorph (2003), each where its program
