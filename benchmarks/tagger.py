@@ -5,7 +5,7 @@
 
 chains: every seed by itself on one thread: CPU seconds of all sweeps (reading and numbering not counted), log joint and
 figures against gold tags; and CPU seconds until V is 0.65 or more, looked at after every sweep (looking not counted).
-scale: CPU seconds of a sweep over an eighth, a quarter, half and all of the sentences, after five sweeps; a line through
+scale: CPU seconds of a sweep over an eighth, a quarter, half and all sentences, after five sweeps; a line through
 the four points and how much of their variance it explains.
 peers: wcluster (Liang 2005), clustercat (Dehdari 2016) and Clark's cluster_neyessenmorph (2003), each where its program
 is on PATH: CPU seconds and the same figures with as many clusters.
