@@ -49,7 +49,7 @@ class Boosting:
 
     rounds: int = 128
     portion: int = 1
-    learning_rate: float = 0.3
+    learning_rate: float = 0.2
     max_features: int | float | str | None = None
     rules: BoostRules = field(default_factory=BoostRules)
 

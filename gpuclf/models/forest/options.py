@@ -38,8 +38,8 @@ class ForestOptions(LearnerOptions):
     trees_per_step: trees (rounds of boosting) between progress figures, checkpoints and held-out evaluations.
     boosting: n_estimators rounds of a tree of gradients for each class instead (see BoostRules), shrunk by
     learning_rate; l2 and min_child_weight (of second derivatives) keep rare classes from running away. Values are then
-    always ordered by their gradients, and max_features inputs are drawn for each round. Defaults: max_depth 8,
-    max_prefix 64, smoothing 20, min_category_rows 4, max_features 0.5; of forests: none, none, 1, 1 and all.
+    always ordered by their gradients, and max_features inputs are drawn for each round. Defaults: max_depth 6,
+    max_prefix 64, smoothing 5, min_category_rows 2, max_features 0.5; of forests: none, none, 1, 1 and all.
     """
 
     type: Literal["forest"] = "forest"
@@ -65,8 +65,8 @@ class ForestOptions(LearnerOptions):
     min_value_count: Count = 1
     trees_per_step: Count = 8
     boosting: bool = False
-    learning_rate: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.3
-    l2: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 20.0
+    learning_rate: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.2
+    l2: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 3.0
     min_child_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
 
     train_keys: ClassVar[frozenset[str]] = frozenset({"early_stopping"})
@@ -160,11 +160,11 @@ class ForestOptions(LearnerOptions):
 
     def _boost_rules(self) -> BoostRules:
         return BoostRules(
-            max_depth=self.max_depth or 8,
+            max_depth=self.max_depth or 6,
             l2=self.l2,
-            smoothing=20.0 if self.smoothing is None else self.smoothing,
+            smoothing=5.0 if self.smoothing is None else self.smoothing,
             max_prefix=self.max_prefix or 64,
-            min_category_rows=self.min_category_rows or 4,
+            min_category_rows=self.min_category_rows or 2,
             min_samples_leaf=self.min_samples_leaf,
             min_curvature=self.min_child_weight,
         )

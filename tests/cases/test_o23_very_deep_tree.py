@@ -1,0 +1,22 @@
+"""o23: a tree as deep as the data is long. Numbers whose classes alternate: each split peels rows off one end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.drive import Gpuclf, metrics_of
+
+
+@pytest.mark.parametrize("trees", [1, 8])
+def test_a_chain_is_learnt_saved_and_predicted(gpuclf: Gpuclf, tmp_path: Path, trees: int) -> None:
+    """Every value of the one input is a class change, so a tree that is pure is 600 levels deep or so."""
+    rows = [f"{n}\t{n % 2}" for n in range(600)]
+    file = gpuclf.text("train.tsv", "number\tlabel\n" + "\n".join(rows) + "\n")
+    data = {"train": file, "format": "tsv", "numeric": ["number"]}
+    model = {"type": "forest", "splits": "sorted", "n_estimators": trees}
+    run = gpuclf.trained(model, data=data, features={"type": "categorical"}, test={"file": file})
+    assert metrics_of(run)["test"]["accuracy"] == 1.0
+    assert gpuclf.done("predict", run, file).labels == [str(n % 2) for n in range(600)]
+    assert (run / "model.safetensors").stat().st_size < 100_000 * trees
