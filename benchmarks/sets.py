@@ -28,8 +28,8 @@ from benchmarks.linear_tasks import data_file
 from benchmarks.measure import markdown_table, surroundings, timed
 from gpuclf.report.finished_run import finish, working_on
 from gpuclf.report.run_folder import RunFolder
-from gpuclf.train.run import run_experiment
 from gpuclf.train.options import ExperimentOptions
+from gpuclf.train.run import run_experiment
 from gpuclf.train.signals import StopRequest
 
 TESTS = ["tests/contract/test_every_learner.py"]

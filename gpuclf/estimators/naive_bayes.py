@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight as checked_weights
 from sklearn.utils.validation import check_non_negative, validate_data
 
 from gpuclf.estimators.inputs import without_torch
-from gpuclf.estimators.linear_classifier import LinearClassifier, WithProbabilities
+from gpuclf.estimators.linear_classifier import Checked, LinearClassifier, WithProbabilities
 from gpuclf.estimators.setup import Setup, make_setup
 from gpuclf.features.rows import SparseRows
 from gpuclf.models.learner import Learner, Predictor, Problem
@@ -86,8 +86,8 @@ class NaiveBayes(WithProbabilities, LinearClassifier):
         weights = checked_weights(without_torch(sample_weight), like, dtype=np.float64, ensure_non_negative=True)
         return self._fit(X, y, lambda learner: WeightedCounting(learner, weights, self.variant == "bernoulli"))
 
-    def _checked(self, X: Any, y: Any) -> Any:
-        checked = super()._checked(X, y)
+    def _checked(self, X: Any, y: Any, sample_weight: Any = None) -> Checked:
+        checked = super()._checked(X, y, sample_weight)
         check_non_negative(checked.X, f"{type(self).__name__} (input X)")
         return checked
 

@@ -56,3 +56,16 @@ def test_the_walk_row_by_row(kind: int) -> None:
     flags = {"PRECISION": flag, "INVERSE": flag, "COSTS": flag, "AVERAGE": flag, "COL_SCALED": flag, "ROW_SCALED": flag}
     sizes = {"FLOOR": 1 / 16, "LEAST": 1e-30, "CLASSES": 8 if flag else 64, "ENTRIES": 64}
     compiled(triton_walk._epoch_kernel, types, {"KIND": kind, **flags, **sizes})
+
+
+@pytest.mark.parametrize("side", [2, 16])
+def test_the_walk_over_word_types(side: int) -> None:
+    from gpuclf.ops.type_gibbs import triton_walk
+
+    types = dict.fromkeys(("left_start", "left_count", "right_start", "right_count", "owns", "frequency"), "*i64")
+    types |= dict.fromkeys(("num_values", "all_cells", "all_types", "all_tokens"), "*i64")
+    types |= dict.fromkeys(("levels", "orders", "changes"), "*i64")
+    types |= dict.fromkeys(("left_type", "right_type", "values", "all_tags", "all_by_value"), "*i32")
+    types |= dict.fromkeys(("alphas", "betas", "all_draws", "sharpness"), "*fp64")
+    types |= dict.fromkeys(("visits", "types", "templates", "num_by_value", "k"), "i32")
+    compiled(triton_walk._walk_kernel, types, {"SIDE": side, "ENTRIES": 32})

@@ -75,6 +75,36 @@ def _by_tag(start, other, number, i, tags, types, k, tag, ENTRIES: tl.constexpr)
 
 
 @triton.jit
+def _log_scores(
+    cells, size, tokens, left, right, own, n, here, alpha, beta, level,
+    values, num_values, by_value, i, templates, k, tag, real,
+):  # fmt: skip
+    """log P(tag of type i | all others) up to a constant, of every tag, from counts that leave the type out."""
+    side = k + 1
+    diagonal = tag[:, None] == tag[None, :]
+    s = size.to(tl.float64)
+    count = tag * 0 + n
+    before = tl.where(size > 0, _log_rise(tl.maximum(s, 1.0) * alpha, tokens, 9), 0.0)
+    score = before - _log_rise((s + 1.0) * alpha, tokens + n, 9)
+    score -= _log_rise(side * alpha + tokens.to(tl.float64), count, n)
+    x = cells.to(tl.float64) + alpha
+    into = _log_rise(x, tl.where(diagonal, 0, left[:, None]), tl.max(left, axis=0))
+    out_of = _log_rise(x, tl.where(diagonal, 0, right[None, :]), tl.max(right, axis=0))
+    meeting = tl.where(diagonal, left[:, None] + right[None, :] + own, 0)
+    itself = _log_rise(x, meeting, tl.max(left + right, axis=0) + own)
+    score += tl.sum(into + itself, axis=0) + tl.sum(out_of, axis=1)
+    if level > 0:
+        score += tl.log(s + beta)
+    if level == 2:
+        for f in range(templates):
+            at = tl.load(values + i * templates + f).to(tl.int64) * k + tag
+            seen = tl.load(by_value + at, mask=real, other=0) - here
+            total = s + beta * tl.load(num_values + f).to(tl.float64)
+            score += tl.log((seen.to(tl.float64) + beta) / total)
+    return score
+
+
+@triton.jit
 def _walk_kernel(
     left_start, left_type, left_count, right_start, right_type, right_count,
     owns, frequency, values, num_values,
@@ -96,7 +126,6 @@ def _walk_kernel(
     cells = tl.load(all_cells + at_cell, mask=in_table, other=0)
     size = tl.load(all_types + chain * k + tag, mask=real, other=0)
     tokens = tl.load(all_tokens + chain * k + tag, mask=real, other=0)
-    diagonal = tag[:, None] == tag[None, :]
     changed = chain * 0
     for visit in range(visits):
         i = tl.load(orders + chain * visits + visit)
@@ -109,26 +138,10 @@ def _walk_kernel(
         size -= here
         tokens -= n * here
 
-        s = size.to(tl.float64)
-        count = tag * 0 + n
-        before = tl.where(size > 0, _log_rise(tl.maximum(s, 1.0) * alpha, tokens, 9), 0.0)
-        score = before - _log_rise((s + 1.0) * alpha, tokens + n, 9)
-        score -= _log_rise(side * alpha + tokens.to(tl.float64), count, n)
-        x = cells.to(tl.float64) + alpha
-        into = _log_rise(x, tl.where(diagonal, 0, left[:, None]), tl.max(left, axis=0))
-        out_of = _log_rise(x, tl.where(diagonal, 0, right[None, :]), tl.max(right, axis=0))
-        meeting = tl.where(diagonal, left[:, None] + right[None, :] + own, 0)
-        itself = _log_rise(x, meeting, tl.max(left + right, axis=0) + own)
-        score += tl.sum(into + itself, axis=0) + tl.sum(out_of, axis=1)
-        if level > 0:
-            score += tl.log(s + beta)
-        if level == 2:
-            for f in range(templates):
-                at = tl.load(values + i * templates + f).to(tl.int64) * k + tag
-                seen = tl.load(by_value + at, mask=real, other=0) - here
-                total = s + beta * tl.load(num_values + f).to(tl.float64)
-                score += tl.log((seen.to(tl.float64) + beta) / total)
-
+        score = _log_scores(
+            cells, size, tokens, left, right, own, n, here, alpha, beta, level,
+            values, num_values, by_value, i, templates, k, tag, real,
+        )  # fmt: skip
         score = tl.where(real, score, -float("inf"))
         weight = tl.exp((score - tl.max(score, axis=0)) * sharp)
         running = tl.cumsum(weight, axis=0)
