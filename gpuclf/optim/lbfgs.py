@@ -18,7 +18,7 @@ from torch import Tensor
 
 from gpuclf.ops.replica_vectors import replica_combination
 
-Dots = Callable[[Sequence[tuple[Tensor, Tensor]]], Tensor]  # pairs of vectors -> (pairs, R) float64
+Dots = Callable[[Sequence[tuple[Tensor, ...]]], Tensor]  # pairs (u, v), or (u, v, w) -> Σ u v w, (pairs, R) float64
 
 
 @dataclass(frozen=True)
@@ -60,22 +60,25 @@ def empty_history(size: int, like: Tensor) -> History:
     )
 
 
-def remember(
-    history: History, step: Tensor, change: Tensor, gradient: Tensor, inverse: Tensor | None, dots: Dots
-) -> History:
-    """The history with one more step, its gradient change, and the gradient after it. The tensors are reused.
+def next_slot(history: History) -> tuple[Tensor, Tensor]:
+    """Where the next step and its gradient change are to be written before `remember`: the slot of the oldest ones."""
+    slot = history.count % history.steps.shape[0]
+    return history.steps[slot], history.changes[slot]
+
+
+def remember(history: History, gradient: Tensor, inverse: Tensor | None, dots: Dots) -> History:
+    """The history with one more step, which is in `next_slot`, and the gradient after it. The tensors are reused.
 
     inverse (M, R, K): the diagonal D, the same as in all calls since `rescaled`; None: the identity.
     """
     size = history.steps.shape[0]
     slot, known = history.count % size, min(history.count, size)
-    history.steps[slot] = step
-    history.changes[slot] = change
+    step, change = next_slot(history)
     slots = range(min(known + 1, size))
-    pulled = gradient if inverse is None else gradient * inverse
-    bent = change if inverse is None else change * inverse
-    pairs = [(history.steps[i], gradient) for i in slots] + [(history.changes[i], pulled) for i in slots]
-    products = dots([*pairs, (step, change), (change, bent), (step, step), (change, change)])
+    scale = () if inverse is None else (inverse,)
+    pairs: list[tuple[Tensor, ...]] = [(history.steps[i], gradient) for i in slots]
+    pairs += [(history.changes[i], gradient, *scale) for i in slots]
+    products = dots([*pairs, (step, change), (change, change, *scale), (step, step), (change, change)])
     s_g, y_g = torch.zeros_like(history.s_g), torch.zeros_like(history.y_g)
     s_g[: len(slots)], y_g[: len(slots)] = products[: len(slots)], products[len(slots) : -4]
     own, curved, length, rise = products[-4:]
@@ -95,10 +98,13 @@ def rescaled(history: History, gradient: Tensor, inverse: Tensor, dots: Dots) ->
         return history
     changes = list(history.changes[:known])
     yy, y_g = torch.zeros_like(history.yy), torch.zeros_like(history.y_g)
-    for i, change in enumerate(changes):
-        bent = change * inverse
-        yy[i, :known] = dots([(other, bent) for other in changes])
-        y_g[i] = dots([(bent, gradient)])[0]
+    pairs = [(i, j) for i in range(known) for j in range(i + 1)]
+    products = dots(
+        [*((changes[i], changes[j], inverse) for i, j in pairs), *((c, gradient, inverse) for c in changes)]
+    )
+    for (i, j), product in zip(pairs, products, strict=False):
+        yy[i, j] = yy[j, i] = product
+    y_g[:known] = products[len(pairs) :]
     return replace(history, yy=yy, y_g=y_g)
 
 
@@ -108,7 +114,10 @@ def forget(history: History, replicas: Tensor) -> History:
 
 
 def descent_direction(history: History, gradient: Tensor, inverse: Tensor | None = None) -> Tensor:
-    """-H·gradient (M, R, K); -D·gradient for replicas without a usable step."""
+    """-H·gradient (M, R, K); -D·gradient for replicas without a usable step.
+
+    It lies where the next step's gradient change will (`next_slot`), and goes when that is written.
+    """
     size = history.steps.shape[0]
     known = min(history.count, size)
     newest_first = [(history.count - 1 - age) % size for age in range(known)]
@@ -132,10 +141,7 @@ def descent_direction(history: History, gradient: Tensor, inverse: Tensor | None
             product += weight[j] * history.sy[j, i]
         weight[i] = torch.where(history.usable[i], alpha[i] - rho[i] * product, 0.0)
     steps, changes = ([part[i] for i in newest_first] for part in (history.steps, history.changes))
-    along_steps = [-weight[i] for i in newest_first]
-    along_rest = [-scale, *(scale * alpha[i] for i in newest_first)]
-    if inverse is None:
-        return replica_combination(torch.stack([*along_rest, *along_steps]), [gradient, *changes, *steps])
-    rest = replica_combination(torch.stack(along_rest), [gradient, *changes]) * inverse
-    ones = torch.ones_like(scale)
-    return replica_combination(torch.stack([ones, *along_steps]), [rest, *steps])
+    factors = [-scale, *(scale * alpha[i] for i in newest_first), *(-weight[i] for i in newest_first)]
+    scaled = 0 if inverse is None else 1 + known
+    _, out = next_slot(history)
+    return replica_combination(torch.stack(factors), [gradient, *changes, *steps], inverse, scaled, out=out)

@@ -117,10 +117,31 @@ def test_vectors(length: int, dtype: torch.dtype) -> None:
     vectors = [normal(length, 3, 5, seed=seed, dtype=dtype) for seed in range(4)]
     pairs = [(vectors[0], vectors[1]), (vectors[2], vectors[2]), (vectors[0][:1], vectors[3][:1])]
     torch.testing.assert_close(replica_dots(pairs), vector_reference.replica_dots(pairs), rtol=1e-12, atol=1e-12)
+    triples = [(vectors[0], vectors[1], vectors[2]), (vectors[3], vectors[3])]
+    torch.testing.assert_close(replica_dots(triples), vector_reference.replica_dots(triples), rtol=1e-12, atol=1e-12)
     factors = normal(4, 3, seed=9)
-    torch.testing.assert_close(
-        replica_combination(factors, vectors), vector_reference.replica_combination(factors, vectors)
+    for scale, scaled in [(None, 0), (normal(length, 3, 5, seed=8, dtype=dtype), 2)]:
+        expected = vector_reference.replica_combination(factors, vectors, scale, scaled, None)
+        torch.testing.assert_close(replica_combination(factors, vectors, scale, scaled), expected)
+        own = [vector.clone() for vector in vectors]
+        assert replica_combination(factors, own, scale, scaled, out=own[3]) is own[3]
+        assert torch.equal(own[3], replica_combination(factors, vectors, scale, scaled))
+
+
+@pytest.mark.parametrize("replicas", [1, 7, 40])
+def test_vectors_of_a_replica_have_the_same_bits_beside_others_and_below_rows_of_zeros(replicas: int) -> None:
+    vectors = [normal(700, replicas, 20, seed=seed, dtype=torch.float32) for seed in range(3)]
+    longer = [torch.cat([vector, torch.zeros(300, replicas, 20)]) for vector in vectors]
+    alone = [vector[:, -1:].contiguous() for vector in vectors]
+    pairs = [(0, 1), (2, 2), (0, 1, 2)]
+    found, padded, single = (
+        replica_dots([tuple(of[i] for i in pair) for pair in pairs]) for of in (vectors, longer, alone)
     )
+    assert torch.equal(found, padded)
+    assert torch.equal(found[:, -1:], single)
+    factors = normal(3, replicas, seed=5)
+    together = replica_combination(factors, vectors, vectors[1], 2)
+    assert torch.equal(together[:, -1:], replica_combination(factors[:, -1:], alone, alone[1], 2))
 
 
 @pytest.mark.parametrize("kind", ["margin", "logistic"])

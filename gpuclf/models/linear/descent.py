@@ -32,7 +32,7 @@ from gpuclf.models.linear.training_rows import sparse
 from gpuclf.models.linear.view_rows import ViewRows, view_rows
 from gpuclf.models.replica_axis import put_replicas, replica_field, take_replicas
 from gpuclf.ops.replica_vectors import replica_combination, replica_dots
-from gpuclf.optim.lbfgs import History, descent_direction, empty_history, forget, remember, rescaled
+from gpuclf.optim.lbfgs import History, descent_direction, empty_history, forget, next_slot, remember, rescaled
 from gpuclf.optim.line_search import wolfe_step
 from gpuclf.optim.newton import newton_direction
 from gpuclf.optim.orthant import align, move, orthant_of, pseudo_gradient
@@ -125,9 +125,9 @@ class BatchDescent:
         if history is not None:
             plus_minus = torch.ones((2, length.numel()), dtype=torch.float64, device=length.device)
             plus_minus[1] = -1
-            moved = replica_combination(plus_minus, [point, state.point])
-            change = replica_combination(plus_minus, [gradient, state.gradient])
-            history = remember(history, moved, change, gradient, state.inverse, replica_dots)
+            _, change = next_slot(history)
+            replica_combination(plus_minus, [gradient, state.gradient], out=change)
+            history = remember(history, gradient, state.inverse, replica_dots)
             history = forget(history, stuck)
         after = replace(
             state,
@@ -163,18 +163,18 @@ class BatchDescent:
         return figures
 
     def _line_step(self, problem: Problem, objective: Objective, state: DescentState) -> tuple[Tensor, Tensor, Tensor]:
-        """Point, scores and step length after a step along a direction that goes down."""
+        """Point, scores and step length after a step along a direction that goes down, which history gets to know."""
         space = objective.space
         direction = self._direction(objective, state)
-        slope = replica_dots([(direction, state.gradient)])[0]
+        along = space.scores(direction)
+        here, there = state.point[1:], direction[1:]
+        slope, square, mixed, own = replica_dots(
+            [(direction, state.gradient), (here, here), (here, there), (there, there)]
+        )
         if self.schedule is not None:
             number = torch.tensor(state.count + 1, device=slope.device)
             length = self.schedule.rates(option(problem, "model.learning_rate", self.learning_rate), number)
-            along = space.scores(direction)
         else:
-            along = space.scores(direction)
-            here, there = state.point[1:], direction[1:]
-            square, mixed, own = replica_dots([(here, here), (here, there), (there, there)])
 
             def function(step: Tensor) -> tuple[Tensor, Tensor]:
                 value, rise = objective.loss.along(state.scores, along, step, objective.labels, objective.weights)
@@ -184,8 +184,11 @@ class BatchDescent:
             rounding = 1e-13 if state.point.dtype == torch.float64 else 1e-7
             length = wolfe_step(function, state.value, slope, self._first_guess(state, slope), rounding)
         factors = torch.stack([torch.ones_like(length), length])
-        point = replica_combination(factors, [state.point, direction])
-        return point, replica_combination(factors, [state.scores, along]), length
+        if state.history is not None:
+            moved, _ = next_slot(state.history)
+            replica_combination(length[None], [direction], out=moved)
+        point = replica_combination(factors, [state.point, direction], out=state.point)
+        return point, replica_combination(factors, [state.scores, along], out=state.scores), length
 
     def _direction(self, objective: Objective, state: DescentState) -> Tensor:
         space = objective.space
@@ -299,6 +302,8 @@ class BatchDescent:
             if bool((taken > 0).all()):
                 break
             step = 0.5 * step
+        moved, _ = next_slot(state.history)
+        torch.sub(point, state.point, out=moved)
         return point, scores, taken
 
     def _measured(self, objective: Objective, state: DescentState) -> DescentState:

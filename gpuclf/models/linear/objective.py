@@ -11,7 +11,7 @@ from gpuclf.models.learner import Problem
 from gpuclf.models.linear.spaces import WeightSpace, parts_of_rows, parts_of_views
 from gpuclf.models.linear.training_rows import row_weights, spans_of, sparse
 from gpuclf.models.linear.view_rows import ViewRows
-from gpuclf.ops.replica_vectors import replica_dots
+from gpuclf.ops.replica_vectors import replica_combination, replica_dots
 from gpuclf.ops.sparse_gradient import Columns
 from gpuclf.optim.losses import Loss
 from gpuclf.optim.orthant import pseudo_gradient
@@ -84,7 +84,8 @@ class Objective:
         """Value (R,) without the L1 part, and its gradient, a vector."""
         value, by_score = self.loss.value_and_gradient(scores, self.labels, self.weights)
         gradient = self.space.lift(by_score)
-        gradient[1:] += self.ridge.to(point.dtype)[:, None] * point[1:]
+        factors = torch.stack([torch.ones_like(self.ridge), self.ridge])
+        replica_combination(factors, [gradient[1:], point[1:]], out=gradient[1:])
         return value + 0.5 * self.ridge * _square(point[1:]), gradient
 
     def absolute(self, point: Tensor) -> Tensor:
@@ -117,7 +118,7 @@ class Objective:
         with the Hessian's diagonal for H, and _SLACK, is taken where that is known and less.
         """
         slopes = self.slopes(point, gradient)
-        pairs = [(slopes, slopes)] if inverse is None else [(slopes, slopes), (slopes, slopes * inverse)]
+        pairs = [(slopes, slopes), *([] if inverse is None else [(slopes, slopes, inverse)])]
         products = replica_dots(pairs).clamp(min=0)
         square = products[0]
         above = square / (2 * self.ridge)

@@ -8,14 +8,20 @@ import torch
 from torch import Tensor
 
 
-def replica_dots(pairs: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+def replica_dots(pairs: Sequence[tuple[Tensor, ...]]) -> Tensor:
     """See `gpuclf.ops.replica_vectors`."""
-    return torch.stack([(u.double() * v.double()).sum((0, 2)) for u, v in pairs])
+    return torch.stack([torch.stack([vector.double() for vector in pair]).prod(0).sum((0, 2)) for pair in pairs])
 
 
-def replica_combination(factors: Tensor, vectors: Sequence[Tensor]) -> Tensor:
+def replica_combination(
+    factors: Tensor, vectors: Sequence[Tensor], scale: Tensor | None, scaled: int, out: Tensor | None
+) -> Tensor:
     """See `gpuclf.ops.replica_vectors`."""
     total = torch.zeros_like(vectors[0])
-    for factor, vector in zip(factors.to(vectors[0].dtype), vectors, strict=True):
+    for p, (factor, vector) in enumerate(zip(factors.to(vectors[0].dtype), vectors, strict=True)):
+        if p == scaled and scale is not None:
+            total = total * scale
         total = total + factor[:, None] * vector
-    return total
+    if scale is not None and scaled == len(vectors):
+        total = total * scale
+    return total if out is None else out.copy_(total)
