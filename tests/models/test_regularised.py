@@ -169,6 +169,29 @@ def test_the_primal_is_above_the_dual_in_every_epoch() -> None:
         assert objective(w, x, y, kind, "l2", 1.0) == pytest.approx(float(figures["objective"]), rel=1e-6)
 
 
+@pytest.mark.parametrize("separable", [True, False])
+@pytest.mark.parametrize("single", [True, False])
+@pytest.mark.parametrize("chosen", [SvmOptions, LogisticOptions])
+def test_dual_coordinates_stay_finite_where_the_penalty_is_next_to_nothing(
+    chosen: type[SvmOptions] | type[LogisticOptions], single: bool, separable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if single:
+        monkeypatch.setattr("gpuclf.models.linear.objective._SMALL", 0)  # float32, as with many weights
+    x, y = data(docs=30)
+    y = x[:, :CLASSES].argmax(1) if separable else y
+    made = problem(x, y)
+    learner = chosen(C=10000.0, optimizer="dcd", tol=1e-4).build(TrainOptions(), NAMES)
+    state = learner.init(made)
+    for _ in range(30):
+        state = learner.step(made, state)
+        assert all(bool(torch.isfinite(figure).all()) for figure in learner.progress(made, state).values())
+    w = learner.result(made, state).weights[:, 0].double()  # type: ignore[attr-defined]
+    assert bool(torch.isfinite(w).all())
+    kind = "margin" if chosen is SvmOptions else "logistic"
+    at_zero = objective(torch.zeros_like(w), x, y, kind, "l2", 10000.0)
+    assert objective(w, x, y, kind, "l2", 10000.0) < at_zero
+
+
 def test_the_logistic_optimum_matches_moments() -> None:
     """Eq. 2.77: empirical = expected feature counts; with a penalty they differ by W / C; the offset's are equal."""
     x, y = data()
