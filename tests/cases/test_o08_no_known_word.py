@@ -37,7 +37,9 @@ def test_naive_bayes_answers_with_the_prior(gpuclf: Gpuclf, case: Path) -> None:
     assert third["label"] == "spam"
 
 
-@pytest.mark.parametrize("name", [name for name, kind in LEARNERS.items() if kind.task == "classify" and not kind.probabilities])
+@pytest.mark.parametrize(
+    "name", [name for name, kind in LEARNERS.items() if kind.task == "classify" and not kind.probabilities]
+)
 def test_a_known_word_decides_where_there_is_one(gpuclf: Gpuclf, case: Path, name: str) -> None:
     run = gpuclf.trained(name, data={"train": case / "train.txt"})
     assert gpuclf.done("predict", run, case / "predict.txt", "--input-format", "lines").labels[2] == "spam"

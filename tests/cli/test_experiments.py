@@ -27,6 +27,9 @@ def texts(count: int, seed: int) -> str:
     return "".join(lines)
 
 
+CLASSIFIERS = [name for name, kind in LEARNERS.items() if kind.task == "classify"]
+
+
 @pytest.fixture
 def files(gpuclf: Gpuclf) -> dict[str, Path]:
     return {
@@ -49,7 +52,7 @@ def overrides_for(options: dict[str, Any]) -> list[str]:
     return [f"{key}={value}" for key, value in options.items()]
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_a_cell_of_a_grid_is_what_a_run_of_its_own_gives(gpuclf: Gpuclf, files: dict[str, Path], kind: str) -> None:
     config = gpuclf.config(
         kind, data={"train": files["train"]}, grid=grid_of(kind) | {"seed": [0, 5]}, folds={"k": 3}, **_epochs(kind)
@@ -72,7 +75,7 @@ def test_a_cell_of_a_grid_is_what_a_run_of_its_own_gives(gpuclf: Gpuclf, files: 
             assert figures_of(single) == figures_of(run)
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_the_model_of_the_chosen_cell_is_what_training_it_alone_gives(
     gpuclf: Gpuclf, files: dict[str, Path], kind: str
 ) -> None:
@@ -86,7 +89,7 @@ def test_the_model_of_the_chosen_cell_is_what_training_it_alone_gives(
         torch.testing.assert_close(tensor, second[name], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_batches_of_one_model_give_the_same_bytes_as_one_batch(
     gpuclf: Gpuclf, files: dict[str, Path], kind: str
 ) -> None:
@@ -162,7 +165,7 @@ def test_several_seeds_are_several_models(gpuclf: Gpuclf, files: dict[str, Path]
     assert (run / "model.safetensors").read_bytes() == (alone / "model.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_one_cell_and_nothing_held_out(gpuclf: Gpuclf, files: dict[str, Path], kind: str) -> None:
     output: Output
     run, output = gpuclf.train(gpuclf.config(kind, data={"train": files["train"]}))
