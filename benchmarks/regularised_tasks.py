@@ -40,7 +40,7 @@ def _problem(task: Task, masks: Tensor, replicas: Replicas) -> Problem:
 
 def train(options: LearnerOptions, problem: Problem, names: tuple[str, ...]) -> BatchOutcome:
     """To the end that the options say."""
-    given = TrainOptions()
+    given = TrainOptions(evaluate_every=options.evaluate_every)  # as `gpuclf train` does
     loop = BatchLoop(options.build(given, names), problem, given, options.max_steps(given))
     return loop.run(lambda report, running: None)
 

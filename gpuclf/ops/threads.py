@@ -13,11 +13,20 @@ def run_on_threads(pieces: Sequence[Callable[[], None]]) -> None:
 
     Pieces must not share output cells; then the result does not depend on the number of threads.
     """
+    pieces = list(pieces)
     workers = min(torch.get_num_threads(), len(pieces))
     if workers <= 1:
         for piece in pieces:
             piece()
         return
-    with ThreadPoolExecutor(workers) as pool:
-        for future in [pool.submit(piece) for piece in pieces]:
+    waiting = iter(pieces)  # of a list: the threads take the next piece from it, each piece once
+
+    def take() -> None:
+        for piece in waiting:
+            piece()
+
+    with ThreadPoolExecutor(workers - 1) as pool:  # this thread works, too; a task for every piece would cost more
+        others = [pool.submit(take) for _ in range(workers - 1)]
+        take()
+        for future in others:
             future.result()
