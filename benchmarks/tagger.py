@@ -153,15 +153,16 @@ def _wcluster(text: Path, clusters: int) -> dict[str, str]:
 
 
 def _clustercat(text: Path, clusters: int) -> dict[str, str]:
-    command = ["clustercat", "--in", str(text), "--classes", str(clusters), "--threads", "1", "--quiet"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8")
+    command = ["clustercat", "-j", "1", "-c", str(clusters), "--min-count", "1"]  # reads standard input
+    with text.open(encoding="utf-8") as file:
+        done = subprocess.run(command, check=True, stdin=file, capture_output=True, text=True, encoding="utf-8")
     return dict(line.split("\t")[:2] for line in done.stdout.splitlines())
 
 
 def _clark(text: Path, clusters: int) -> dict[str, str]:
     words = text.with_suffix(".words")
     words.write_text(text.read_text(encoding="utf-8").replace(" ", "\n"), encoding="utf-8")
-    command = ["cluster_neyessenmorph", "-s", "5", "-m", "5", "-i", "10", str(words), "-", str(clusters)]
+    command = ["cluster_neyessenmorph", "-s", "5", "-m", "0", "-i", "10", str(words), str(words), str(clusters)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8")
     return {cells[0]: cells[1] for cells in map(str.split, done.stdout.splitlines()) if len(cells) >= 2}
 
