@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gpuclf.data.intake import Body, Intake, SentenceBody, TextBody
-from gpuclf.data.options import COLUMNS_OF_WORDS, FORMATS, SENTENCE_FORMATS, DataOptions
+from gpuclf.data.options import COLUMNS_OF_WORDS, CONTEXT_FORMATS, FORMATS, SENTENCE_FORMATS, DataOptions
 from gpuclf.data.paths import as_written, require_file
 from gpuclf.data.readers.conll import ConllParser
 from gpuclf.data.readers.conllu import ConlluParser
+from gpuclf.data.readers.context_body import ContextBody
 from gpuclf.data.readers.csv import CsvParser
 from gpuclf.data.readers.delimited_header import HeaderOrNot
 from gpuclf.data.readers.directory import DirectoryReader
@@ -19,10 +20,12 @@ from gpuclf.data.readers.jsonl import JsonlParser
 from gpuclf.data.readers.line_reader import LineParser, LineReader
 from gpuclf.data.readers.lines import LinesParser
 from gpuclf.data.readers.parquet import ParquetReader, refuse_compressed
+from gpuclf.data.readers.senseval import SensevalParser
 from gpuclf.data.readers.sentences import SentencesParser
 from gpuclf.data.readers.svmlight import IndexedBody, SvmlightParser
 from gpuclf.data.readers.tsv import TsvParser
 from gpuclf.data.readers.vw import NamedBody, VwParser
+from gpuclf.data.readers.wsd import WsdParser
 from gpuclf.data.records import Reader, ReadReport
 from gpuclf.data.source import Source
 from gpuclf.data.table_rows import TableRows, table_body
@@ -64,6 +67,8 @@ _PARSERS: dict[str, Callable[[Intake, Any, Source | None], LineParser]] = {
     "conll": lambda intake, body, _: ConllParser(intake, body),
     "conllu": lambda intake, body, _: ConlluParser(intake, body),
     "sentences": lambda intake, body, _: SentencesParser(intake, body),
+    "wsd": lambda intake, body, _: WsdParser(intake, body),
+    "senseval": lambda intake, body, _: SensevalParser(intake, body),
 }
 
 
@@ -166,6 +171,7 @@ def _body(format: str, options: DataOptions, labelled: bool) -> Body:
     if format in SENTENCE_FORMATS and (format, options.tokenize) != ("sentences", "words"):
         return SentenceBody(with_gold=labelled and options.gold is not None and format in COLUMNS_OF_WORDS)
     bodies: dict[str, Callable[[], Body]] = {"svmlight": IndexedBody, "vw": NamedBody}
+    bodies |= dict.fromkeys(CONTEXT_FORMATS, ContextBody)
     return bodies.get(format, TextBody)()
 
 

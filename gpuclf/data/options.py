@@ -10,11 +10,25 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from gpuclf.data.paths import ConfigPath, resolve_path
 
 Format = Literal[
-    "tsv", "csv", "jsonl", "parquet", "fasttext", "svmlight", "vw", "directory", "lines", "conll", "conllu", "sentences"
+    "tsv",
+    "csv",
+    "jsonl",
+    "parquet",
+    "fasttext",
+    "svmlight",
+    "vw",
+    "directory",
+    "lines",
+    "conll",
+    "conllu",
+    "sentences",
+    "wsd",
+    "senseval",
 ]
 FORMATS: tuple[str, ...] = get_args(Format)
 COLUMNS_OF_WORDS = ("conll", "conllu")  # formats with one word a line
 SENTENCE_FORMATS = (*COLUMNS_OF_WORDS, "sentences")
+CONTEXT_FORMATS = ("wsd", "senseval")  # contexts of one ambiguous word
 ColumnRef = str | int  # a column by its name, or by its place counted from 0
 
 

@@ -49,8 +49,22 @@ class Sentences:
 
 
 @dataclass(frozen=True)
+class Contexts:
+    """Documents as contexts of one ambiguous word: context c is tokens[offsets[c]:offsets[c + 1]].
+
+    offsets (docs+1,) int64; tags has a part of speech a token, "" for none; heads (docs,) int64: the place of the
+    ambiguous word within its context.
+    """
+
+    offsets: NDArray[np.int64]
+    tokens: list[str]
+    tags: list[str]
+    heads: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
 class Chunk:
-    """Consecutive documents of one file. Exactly one of texts, indexed, named, sentences is given.
+    """Consecutive documents of one file. Exactly one of texts, indexed, named, sentences, contexts is given.
 
     `labels` is None for files read for prediction and for sentences; a label is never empty and never retyped.
     `lines` is the 1-based line where each record starts; `ids` are the id column, or the record number ("1", "2", …).
@@ -68,6 +82,7 @@ class Chunk:
     columns: dict[str, list[str]] | None = None
     groups: list[str] | None = None
     sentences: Sentences | None = None
+    contexts: Contexts | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
