@@ -24,6 +24,7 @@ from gpuclf.train.predictor_pack import pack_predictor
 VALUES, CLASSES = (20, 6, 40), 4
 VARIANTS: dict[str, dict[str, Any]] = {
     "composed": {},
+    "lazy": {"relevant": "lazy"},
     "sorted": {"splits": "sorted", "max_features": 2, "vote": "soft"},
     "bootstrap": {"bootstrap": True, "class_weight": "balanced", "unseen": "weighted"},
     "reduced": {"merge_pure_values": True, "min_value_count": 2, "unseen": "majority"},

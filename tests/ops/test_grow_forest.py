@@ -19,6 +19,9 @@ RULES = {
     "composed_wide": GrowthRules(subset="sqrt", candidates="log", criterion="gini"),
     "composed_half": GrowthRules(subset="half", candidates="sqrt", candidate_factor=3.5),
     "composed_fixed": GrowthRules(subset=3, candidates=4, max_depth=3, min_samples_leaf=2),
+    "composed_lazy": GrowthRules(relevant="lazy", recount_below=12),
+    "composed_lazy_wide": GrowthRules(relevant="lazy", recount_below=1, subset="half", candidates="log"),
+    "composed_lazy_few": GrowthRules(relevant="lazy", recount_below=4, candidates=1, min_samples_leaf=3),
     "sorted": GrowthRules(splits="sorted", max_features=2),
     "sorted_gini": GrowthRules(splits="sorted", criterion="gini", smoothing=0.0, min_samples_split=5),
     "sorted_projection": GrowthRules(splits="sorted", order="projection", min_category_rows=2, max_prefix=3),
@@ -66,6 +69,30 @@ def test_trees_equal_those_of_the_reference_draw_by_draw(program: Any, rules: Gr
     same(program.grow_forest(**problem, rules=rules), reference.grow_forest(**problem, rules=rules))
 
 
+@pytest.mark.parametrize("program", [cpu, cuda], ids=["kernel", "levels"])
+def test_lazy_relevance_is_exact_where_every_node_counts_and_only_there(program: Any) -> None:
+    problem, exact = given(), GrowthRules()
+    trees = program.grow_forest(**problem, rules=exact)
+    same(program.grow_forest(**problem, rules=replace(exact, relevant="lazy", recount_below=400)), trees)
+    lazy = program.grow_forest(**problem, rules=replace(exact, relevant="lazy", recount_below=10))
+    assert not torch.equal(lazy.nodes, trees.nodes)
+    assert torch.equal(lazy.input[:, 0], trees.input[:, 0])  # the root counts
+
+
+def test_a_node_that_has_not_halved_goes_by_the_list_of_its_parent() -> None:
+    """Two thirds of the rows are left of the root's split, on two of three values: the third is still drawn there."""
+    codes = torch.tensor([0, 0, 1, 1, 2, 2], dtype=torch.int32)[:, None]
+    labels = torch.tensor([0, 1, 2, 3, 4, 4])
+    table = Table(codes, (3,), (False,))
+    many = one_sample(6, 5, 300)
+    rules = GrowthRules(subset=1, candidates=1, max_depth=2, relevant="lazy", recount_below=1)
+    for program in (cpu, cuda, reference):
+        trees = program.grow_forest(table, labels, *many, rules)
+        assert bool((trees.input[:, 2] == 0).all())  # where the absent value is drawn, the node counts and draws anew
+        child = trees.values.gather(1, trees.first[:, 2:3].long())
+        assert bool((child != trees.values[:, :1]).all())
+
+
 def test_a_tree_does_not_depend_on_how_many_are_grown_nor_on_threads() -> None:
     problem = given()
     everyone = grow_forest(**problem, rules=RULES["composed"])
@@ -98,6 +125,7 @@ def test_one_value_a_row_gives_pure_leaves(rules: GrowthRules) -> None:
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
 def test_duplicated_rows_change_nothing_but_counts(rules: GrowthRules) -> None:
     rules = replace(rules, min_samples_leaf=1, min_samples_split=2, smoothing=0.0, min_category_rows=1)
+    rules = replace(rules, recount_below=1)
     problem = given()
     once = grow_forest(**problem, rules=rules)
     table = Table(problem["table"].codes.repeat(2, 1), problem["table"].num_values, problem["table"].ordered)

@@ -26,6 +26,8 @@ class ForestOptions(LearnerOptions):
     """A forest over categorical and numeric inputs (Nielsen & Pradhan 2004; Breiman 2001). See GrowthRules for splits.
 
     candidates: composed subsets tried a node, of the f that there are: sqrt, log, a number, or a factor as in 12*sqrt.
+    relevant: values that composed subsets are drawn from: exact, those present at the node, or lazy, the paper's
+    shortcut: they are recounted at nodes under 1000 rows, or after the rows have halved; else the parent's list stands.
     max_features: inputs tried a node by sorted and binary splits: a number, a share, sqrt or log2; all by default.
     bootstrap: each tree gets as many rows as there are, drawn with replacement; the rows left out judge it.
     class_weight: balanced, or a weight by class (rounded to 1/64 of the least one).
@@ -48,6 +50,7 @@ class ForestOptions(LearnerOptions):
     criterion: Literal["entropy", "gini", "log_loss"] = "entropy"
     candidates: StrictInt | str = "sqrt"
     subset_size: Literal["log2", "sqrt", "half", "one"] | StrictInt = "log2"
+    relevant: Literal["exact", "lazy"] = "exact"
     order: Literal["one_vs_rest", "projection"] = "one_vs_rest"
     smoothing: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     min_category_rows: Count | None = None
@@ -101,7 +104,10 @@ class ForestOptions(LearnerOptions):
 
     @model_validator(mode="after")
     def _options_belong_to_splits(self) -> ForestOptions:
-        composed, ordered = ("candidates", "subset_size"), ("order", "smoothing", "min_category_rows", "max_prefix")
+        composed, ordered = (
+            ("candidates", "subset_size", "relevant"),
+            ("order", "smoothing", "min_category_rows", "max_prefix"),
+        )
         idle = {
             "composed": (*ordered, "max_features", "extra_trees"),
             "sorted": composed,
@@ -179,6 +185,7 @@ class ForestOptions(LearnerOptions):
             subset=1 if self.subset_size == "one" else self.subset_size,
             candidates=kind,  # type: ignore[arg-type]  # one of the words, by the validator
             candidate_factor=factor,
+            relevant=self.relevant,
             order=self.order,
             smoothing=1.0 if self.smoothing is None else self.smoothing,
             min_category_rows=self.min_category_rows or 1,

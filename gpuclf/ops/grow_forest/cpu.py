@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gpuclf.ops.grow_forest.cpu_relevant import keep_list, stands, take_list
 from gpuclf.ops.grow_forest.cpu_splits import SCALE, best_composed, best_ordered, term
 from gpuclf.ops.grow_forest.desk import Law, Sample, clear_values, leave_rows, new_desk, sort_values, take_rows
 from gpuclf.ops.grow_forest.draws import chained
@@ -70,6 +71,8 @@ def law_of(rules: GrowthRules, base: Any, most: int) -> Law:
         smoothing=np.float64(rules.smoothing),
         min_rows=np.int64(rules.min_category_rows),
         max_prefix=np.int64(rules.max_prefix),
+        lazy=rules.relevant == "lazy" and rules.splits == "composed",
+        recount_below=np.int64(rules.recount_below),
         subset=rules.subset_sizes(int(np.diff(base).max())),
         candidates=rules.candidate_counts(int(base[-1])),
         terms=terms(0 if gini else most),
@@ -98,8 +101,9 @@ def grow_tree(sample: Any, law: Any, mode: Any, rows: Any, key: Any, desk: Any) 
     most = 2 * rows.size + 1
     draft = np.zeros((8, most), np.int32)
     input, left, first, size, held, begin, end, level = draft
-    keys = np.zeros(most, np.int64)
+    keys, lists = np.zeros(most, np.int64), np.zeros(most, np.int64)
     values, filled = np.zeros(4 * rows.size + 16, np.int32), 0
+    pool, pooled = np.zeros(16, np.int32), 1
     gain = np.zeros(sample.base.size - 1, np.int64)
     end[0], keys[0] = rows.size, key
     frequent = class_frequency(sample, rows)
@@ -108,7 +112,14 @@ def grow_tree(sample: Any, law: Any, mode: Any, rows: Any, key: Any, desk: Any) 
         here = rows[begin[node] : end[node]]
         kinds, held[node] = take_rows(sample, here, desk)
         may_split = kinds > 1 and held[node] >= law.min_split and level[node] < law.max_depth
-        found, length, gained = best_split(sample, law, mode, here.size, held[node], keys[node], kinds, may_split, desk)
+        standing = may_split and stands(law, held[node], lists[node], pool)
+        if standing:
+            take_list(sample, pool, lists[node], desk)
+        about = (here.size, held[node], keys[node], kinds)
+        found, length, gained, standing = best_split(sample, law, mode, about, may_split, standing, desk)
+        if law.lazy and found >= 0 and not standing and held[node] >= law.recount_below:
+            lists[node] = pooled
+            pool, pooled = keep_list(sample, here.size, held[node], pool, pooled, desk)
         if filled + max(length, 2 * kinds) > values.size:
             values = longer(values, 2 * (filled + max(length, 2 * kinds)))
         first[node] = filled
@@ -127,7 +138,7 @@ def grow_tree(sample: Any, law: Any, mode: Any, rows: Any, key: Any, desk: Any) 
                 write_codes(sample, desk, found, values[filled : filled + length])
                 filled += length
             begin[nodes], end[nodes], begin[nodes + 1], end[nodes + 1] = begin[node], middle, middle, end[node]
-            level[nodes : nodes + 2] = level[node] + 1
+            level[nodes : nodes + 2], lists[nodes : nodes + 2] = level[node] + 1, lists[node]
             keys[nodes], keys[nodes + 1] = chained(keys[node], LEFT), chained(keys[node], RIGHT)
             nodes += 2
         if may_split:
@@ -147,12 +158,15 @@ def grow_tree(sample: Any, law: Any, mode: Any, rows: Any, key: Any, desk: Any) 
 
 
 @kernel
-def best_split(
-    sample: Any, law: Any, mode: Any, n: Any, total: Any, key: Any, kinds: Any, may_split: Any, desk: Any
-) -> Any:
-    """The best split of the n rows on the desk: its input (-1: none), the length of desk.best, its gain."""
+def best_split(sample: Any, law: Any, mode: Any, here: Any, may_split: Any, standing: Any, desk: Any) -> Any:
+    """The best split of the node on the desk: its input (-1: none), the length of desk.best, its gain, and whether it
+    is one of the values of the list on the desk (`standing` asks for that; then the list must have one).
+
+    here: places, rows, key and classes of the node.
+    """
+    n, total, key, kinds = here
     if not may_split:
-        return -1, 0, np.int64(0)
+        return -1, 0, np.int64(0), False
     in_all, weighted = np.int64(0), np.int64(0)
     for place in range(kinds):
         label = desk.classes[place]
@@ -161,11 +175,15 @@ def best_split(
         in_all += term(law, x)
     about = (np.int64(total), weighted, in_all)
     if mode == COMPOSED:
-        found, cost, length = best_composed(sample, law, n, key, about, desk)
+        found, cost, length = best_composed(sample, law, n, key, about, standing, desk)
+        if found < 0 and standing:
+            clear_values(sample, desk)
+            standing = False
+            found, cost, length = best_composed(sample, law, n, key, about, standing, desk)
     else:
         found, cost, length = best_ordered(sample, law, n, key, about, kinds, mode == BINARY, desk)
     whole = -np.int64(in_all / weighted * SCALE) if law.gini else law.terms[weighted] - in_all
-    return found, length, whole - cost
+    return found, length, whole - cost, standing
 
 
 @kernel

@@ -35,14 +35,20 @@ def cost_of(law: Any, total_left: Any, total_right: Any, left: Any, right: Any) 
 
 
 @kernel
-def best_composed(sample: Any, law: Any, n: Any, key: Any, node: Any, desk: Any) -> Any:
-    """The best of F composed features. Returns input (-1: there is none), cost, and the length of desk.best."""
+def best_composed(sample: Any, law: Any, n: Any, key: Any, node: Any, standing: Any, desk: Any) -> Any:
+    """The best of F composed features. Returns input (-1: there is none), cost, and the length of desk.best.
+
+    standing: their values are those of the list on the desk, and only inputs that are drawn are counted.
+    """
     inputs = sample.base.size - 1
-    count_values(sample, n, desk)
+    values, held = desk.relevant, desk.offers
+    if not standing:
+        count_values(sample, n, desk)
+        values, held = desk.present, desk.distinct
     offered = 0
     for i in range(inputs):
-        if desk.distinct[i] >= 2:
-            offered += desk.distinct[i] // law.subset[desk.distinct[i]]
+        if held[i] >= 2:
+            offered += held[i] // law.subset[held[i]]
     best_input, best_cost, best_length = -1, WORST, 0
     if offered == 0:
         return best_input, best_cost, best_length
@@ -51,13 +57,15 @@ def best_composed(sample: Any, law: Any, n: Any, key: Any, node: Any, desk: Any)
         at = below(chained(draw, 0), offered)
         i = 0
         while True:
-            if desk.distinct[i] >= 2:
-                at -= desk.distinct[i] // law.subset[desk.distinct[i]]
+            if held[i] >= 2:
+                at -= held[i] // law.subset[held[i]]
                 if at < 0:
                     break
             i += 1
+        if desk.distinct[i] == 0:
+            count_input(sample, i, n, desk)
         group_input(sample, i, n, desk)
-        length = choose_values(sample, law, i, draw, desk)
+        length = choose_values(sample, law, i, draw, values[sample.base[i] : sample.base[i] + held[i]], desk)
         cost = subset_cost(law, sample, i, length, node, desk)
         if cost < best_cost:
             best_input, best_cost, best_length = i, cost, length
@@ -66,16 +74,15 @@ def best_composed(sample: Any, law: Any, n: Any, key: Any, node: Any, desk: Any)
 
 
 @kernel
-def choose_values(sample: Any, law: Any, i: Any, draw: Any, desk: Any) -> Any:
-    """C of the present values of input i into desk.order (Floyd 1987); of an ordered input a prefix of them."""
-    present = desk.present[sample.base[i] : sample.base[i] + desk.distinct[i]]
+def choose_values(sample: Any, law: Any, i: Any, draw: Any, values: Any, desk: Any) -> Any:
+    """C of the values of input i into desk.order (Floyd 1987); of an ordered input a prefix of them."""
     if sample.ordered[i]:
-        length = 1 + below(chained(draw, 1), present.size - 1)
-        desk.order[:length] = present[:length]
+        length = 1 + below(chained(draw, 1), values.size - 1)
+        desk.order[:length] = values[:length]
         return length
-    size = law.subset[present.size]
+    size = law.subset[values.size]
     for step in range(size):
-        last = present.size - size + step
+        last = values.size - size + step
         rank = below(chained(draw, 1 + step), last + 1)
         if desk.mark[rank]:
             rank = last
@@ -83,7 +90,7 @@ def choose_values(sample: Any, law: Any, i: Any, draw: Any, desk: Any) -> Any:
         desk.order[step] = rank
     for step in range(size):
         desk.mark[desk.order[step]] = False
-        desk.order[step] = present[desk.order[step]]
+        desk.order[step] = values[desk.order[step]]
     return size
 
 

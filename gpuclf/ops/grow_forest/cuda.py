@@ -12,7 +12,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from gpuclf.ops.grow_forest.level import Law, Level, chained, class_counts
+from gpuclf.ops.grow_forest.level import Law, Level, Listing, chained, class_counts
 from gpuclf.ops.grow_forest.level_splits import Best, best_composed, best_ordered
 from gpuclf.ops.grow_forest.records import (
     LEAF,
@@ -69,6 +69,8 @@ class _Growth:
         self.filled = torch.zeros_like(keys)
         self.gain = torch.zeros(keys.numel(), len(table.num_values), dtype=torch.int64, device=keys.device)
         self.depth = torch.zeros_like(keys)
+        self.since = torch.zeros_like(keys)  # of the nodes at work, with their lists: see level.Level
+        self.lists: tuple[Listing, ...] = ()
         self.levels: list[dict[str, Tensor]] = []
         self.values: list[tuple[Tensor, Tensor, Tensor]] = []  # tree, place, number
 
@@ -89,9 +91,11 @@ class _Growth:
         may = ((counts > 0).sum(1) > 1) & (rows >= rules.min_samples_split) & (depth < rules.max_depth)
         place = may.cumsum(0) - 1  # of a node among those that may be split
         live = may[self.node]
+        stands = (rows >= rules.recount_below) & (2 * rows > self.since)
         level = Level(
             self.key[may], counts[may], times[may], place[self.node[live]], self.row[live], self.label[live],
-            self.weight[live],
+            self.weight[live], torch.where(stands, self.since, 0)[may],
+            tuple(listing.of(torch.nonzero(may).flatten()) for listing in self.lists),
         )  # fmt: skip
         find = best_composed if rules.splits == "composed" else best_ordered
         best = find(self.law, self.table, level) if len(level) else Best.none(level)
@@ -99,8 +103,20 @@ class _Growth:
         input = torch.full_like(self.tree, LEAF)
         input[may] = best.input
         self._gain(level, best, self.tree[may])
+        self._hand_down(level, best, rows[may])
         self._write(input, counts, times, rows, torch.nonzero(may).flatten()[node], code)
         self._descend(input, torch.nonzero(may).flatten()[node], code)
+
+    def _hand_down(self, level: Level, best: Best, rows: Tensor) -> None:
+        """What the children go by; lists that are of no use to a child are left out."""
+        rules = self.law.rules
+        parent = torch.nonzero(best.input >= 0).flatten().repeat_interleave(2)
+        self.since = torch.zeros_like(parent)
+        if rules.relevant == "lazy" and rules.splits == "composed":
+            idle = rows <= rules.recount_below
+            since = torch.where(best.since > 0, best.since, rows)
+            self.since = torch.where(idle, 0, since)[parent]
+            self.lists = tuple(listing.without(idle).of(parent) for listing in best.lists)
 
     def _gain(self, level: Level, best: Best, tree: Tensor) -> None:
         split = best.input >= 0

@@ -37,6 +37,8 @@ class Law(NamedTuple):
     smoothing: Any
     min_rows: Any
     max_prefix: Any
+    lazy: Any
+    recount_below: Any
     subset: Any
     candidates: Any
     terms: Any
@@ -47,6 +49,7 @@ class Desk(NamedTuple):
 
     count[g], end[g]: places that hold value g (of all inputs' values), and the end of its group in `group` (M, rows);
     present: the values there are, those of input i from base[i] on, distinct[i] of them; grouped[i];
+    relevant, offers: likewise, values of a list that the node has from above (see cpu_relevant).
     varying[i]: whether the node's rows differ in input i.
     in_node, in_left (K,): weighted rows by class; classes: those of the node; touched: those on the left.
     order, score, mark: of the values of one input; best: the values of the best split so far; side: places going left.
@@ -60,6 +63,8 @@ class Desk(NamedTuple):
     group: Any
     present: Any
     distinct: Any
+    relevant: Any
+    offers: Any
     grouped: Any
     varying: Any
     in_node: Any
@@ -92,6 +97,8 @@ def new_desk(rows: int, inputs: int, values: int, widest: int, classes: int) -> 
         group=zeros(inputs, rows),
         present=zeros(values),
         distinct=np.zeros(inputs, dtype=np.int64),
+        relevant=zeros(values),
+        offers=np.zeros(inputs, dtype=np.int64),
         grouped=flags(inputs),
         varying=flags(inputs),
         in_node=np.zeros(classes, dtype=np.int64),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -41,9 +41,34 @@ class Law:
 
 
 @dataclass(frozen=True)
+class Listing:
+    """Values of one input by node: node x has code[first[x] : first[x + 1]], rising; first (n + 1,), code (G,)."""
+
+    first: Tensor
+    code: Tensor
+
+    @property
+    def distinct(self) -> Tensor:
+        return self.first.diff()
+
+    def of(self, nodes: Tensor) -> Listing:
+        """The lists of some of the nodes, in their order, with repeats."""
+        length = self.distinct[nodes]
+        place, _ = spans(self.first[nodes], length)
+        return Listing(_reach(length), self.code[place])
+
+    def without(self, nodes: Tensor) -> Listing:
+        """The same with empty lists for nodes (n,) bool."""
+        length = torch.where(nodes, 0, self.distinct)
+        place, _ = spans(self.first[:-1], length)
+        return Listing(_reach(length), self.code[place])
+
+
+@dataclass(frozen=True)
 class Level:
     """The splittable nodes of one level: key (n,) int64, counts (n, K) int64 rows by class, times (n, K) int64 class
-    weights; entries, in the order of their nodes: node, row, label, weight (E,)."""
+    weights; entries, in the order of their nodes: node, row, label, weight (E,). since (n,) int64: rows of the node
+    that counted what the node goes by, 0 where it counts itself; lists: what it goes by, an input each."""
 
     key: Tensor
     counts: Tensor
@@ -52,9 +77,15 @@ class Level:
     row: Tensor
     label: Tensor
     weight: Tensor
+    since: Tensor
+    lists: tuple[Listing, ...] = ()
 
     def __len__(self) -> int:
         return self.key.numel()
+
+    def recounted(self, nodes: Tensor) -> Level:
+        """The level where these nodes count their values themselves."""
+        return replace(self, since=self.since.index_fill(0, nodes, 0))
 
 
 @dataclass(frozen=True)
@@ -72,6 +103,25 @@ class Runs:
     @property
     def distinct(self) -> Tensor:
         return self.first.diff()
+
+
+def relevant(level: Level, runs: Runs, i: int) -> Listing:
+    """The values of input i that subsets are drawn from: those of `runs`, or those that a node has from above."""
+    counted = Listing(runs.first, runs.code)
+    if not level.lists:
+        return counted
+    stands, above = level.since > 0, level.lists[i]
+    length = torch.where(stands, above.distinct, counted.distinct)
+    place, node = spans(torch.where(stands, above.first[:-1], counted.first[:-1]), length)
+    code = torch.empty_like(place)
+    code[stands[node]] = above.code[place[stands[node]]]
+    code[~stands[node]] = counted.code[place[~stands[node]]]
+    return Listing(_reach(length), code)
+
+
+def _reach(length: Tensor) -> Tensor:
+    """(n + 1,): where spans of these lengths (n,) begin when they stand one after the other, and the end."""
+    return torch.cat([length.new_zeros(1), length.cumsum(0)])
 
 
 def runs_of(level: Level, codes: Tensor, values: int) -> Runs:

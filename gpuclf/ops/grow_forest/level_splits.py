@@ -11,12 +11,14 @@ from gpuclf.ops.grow_forest.level import (
     WORST,
     Law,
     Level,
+    Listing,
     Runs,
     below,
     chained,
     class_counts,
     first_least,
     floyd,
+    relevant,
     runs_of,
     spans,
 )
@@ -28,15 +30,18 @@ _CELLS = 1 << 24  # class counts held at once
 @dataclass
 class Best:
     """The best split of each node so far: input (n,), -1 for none; cost; listed: for each input the pairs (node, code)
-    of its last winners; the pairs of other inputs' nodes are out of date."""
+    of its last winners; the pairs of other inputs' nodes are out of date. since, lists: as in Level, of what composed
+    subsets were drawn from."""
 
     input: Tensor
     cost: Tensor
     listed: dict[int, tuple[Tensor, Tensor]]
+    since: Tensor
+    lists: tuple[Listing, ...] = ()
 
     @classmethod
     def none(cls, level: Level) -> Best:
-        return cls(torch.full_like(level.key, -1), torch.full_like(level.key, WORST), {})
+        return cls(torch.full_like(level.key, -1), torch.full_like(level.key, WORST), {}, level.since)
 
     def pairs(self) -> tuple[Tensor, Tensor]:
         """(node, code) of what goes left everywhere, by node and code."""
@@ -63,9 +68,16 @@ def costs(law: Law, level: Level, left: Tensor, owner: Tensor) -> Tensor:
 
 
 def best_composed(law: Law, table: Table, level: Level) -> Best:
-    """The best of the F composed features of each node."""
+    """The best of the F composed features of each node; where a list from above has none, of the node's own values."""
     inputs = [runs_of(level, table.codes[:, i].long(), values) for i, values in enumerate(table.num_values)]
-    distinct = torch.stack([runs.distinct for runs in inputs], 1)
+    best = _composed_of(law, table, level, inputs)
+    again = torch.nonzero((level.since > 0) & (best.input < 0)).flatten()
+    return _composed_of(law, table, level.recounted(again), inputs) if again.numel() else best
+
+
+def _composed_of(law: Law, table: Table, level: Level, inputs: list[Runs]) -> Best:
+    lists = [relevant(level, runs, i) for i, runs in enumerate(inputs)]
+    distinct = torch.stack([listing.distinct for listing in lists], 1)
     size = law.subset[distinct]
     offered = torch.where(size > 0, distinct // size.clamp(min=1), 0)
     reach = offered.cumsum(1)
@@ -81,23 +93,38 @@ def best_composed(law: Law, table: Table, level: Level) -> Best:
         mine = torch.nonzero(input == i).flatten()
         if not mine.numel():
             continue
-        present = distinct[node[mine], i]
-        if table.ordered[i]:
-            length = 1 + below(chained(draw[mine], 1), (present - 1).clamp(min=1))
-            run, owner = spans(runs.first[node[mine]], length)
-        else:
-            ranks = floyd(draw[mine], size[node[mine], i], present, 1)
-            owner, column = torch.nonzero(ranks >= 0, as_tuple=True)
-            run = runs.first[node[mine]][owner] + ranks[owner, column]
-        picks[i] = (mine[owner], run)
-        cost[mine] = _subset_costs(law, level, runs, run, owner, node[mine])
+        owner, place = _picked(table, size[node[mine], i], lists[i], i, node[mine], draw[mine])
+        code = lists[i].code[place]
+        picks[i] = (mine[owner], code)
+        run, there = _run_of(runs, node[mine][owner], code, table.num_values[i])
+        cost[mine] = _subset_costs(law, level, runs, run[there], owner[there], node[mine])
     best = Best.none(level)
+    best.lists = tuple(lists)
     best.cost, place = first_least(cost, node, len(level))
     best.input = torch.where(place >= 0, input[place.clamp(min=0)] if input.numel() else place, -1)
-    for i, (candidate, run) in picks.items():
+    for i, (candidate, code) in picks.items():
         won = place[node[candidate]] == candidate
-        best.listed[i] = (node[candidate][won], inputs[i].code[run[won]])
+        best.listed[i] = (node[candidate][won], code[won])
     return best
+
+
+def _picked(table: Table, size: Tensor, listing: Listing, i: int, node: Tensor, draw: Tensor) -> tuple[Tensor, Tensor]:
+    """The values of candidates at `node` (c,): pairs of a candidate and a place in listing.code; candidates rise."""
+    present = listing.distinct[node]
+    if table.ordered[i]:
+        length = 1 + below(chained(draw, 1), (present - 1).clamp(min=1))
+        place, owner = spans(listing.first[node], length)
+        return owner, place
+    ranks = floyd(draw, size, present, 1)
+    owner, column = torch.nonzero(ranks >= 0, as_tuple=True)
+    return owner, listing.first[node][owner] + ranks[owner, column]
+
+
+def _run_of(runs: Runs, node: Tensor, code: Tensor, values: int) -> tuple[Tensor, Tensor]:
+    """The run of each (node, code), and whether there is one."""
+    held, asked = runs.node * values + runs.code, node * values + code
+    run = torch.searchsorted(held, asked).clamp(max=held.numel() - 1)
+    return run, held[run] == asked
 
 
 def _subset_costs(law: Law, level: Level, runs: Runs, run: Tensor, owner: Tensor, node: Tensor) -> Tensor:

@@ -31,6 +31,11 @@ class GrowthRules:
     shares; smoothing: rows of the node's own class shares that are added to each value's; values with fewer than
     min_category_rows rows are not ordered and go with the rest, and at most max_prefix values are split off.
     max_features: inputs tried a node (sorted, binary). extra_trees: one cut an input, drawn, in place of the best.
+    relevant: the values that composed subsets are drawn from. exact: those present at the node. lazy (Nielsen & Pradhan
+    2004): of n rows, a node with n < recount_below, one with 2 n ≤ the rows of the node whose count it would go by, and
+    the root count them; every other node goes by its parent's list, with V, f and F of that list, in which values may
+    be that the node has not. A candidate that leaves a side without rows is none; where all are, the node counts after
+    all and draws its candidates anew, by the same keys. Rows count with their multiplicity, without class weights.
     """
 
     splits: Literal["composed", "sorted", "binary"] = "composed"
@@ -47,6 +52,8 @@ class GrowthRules:
     min_samples_leaf: int = 1
     min_samples_split: int = 2
     extra_trees: bool = False
+    relevant: Literal["exact", "lazy"] = "exact"
+    recount_below: int = 1000
 
     def subset_sizes(self, most: int) -> NDArray[np.int64]:
         """(most + 1,) int64: values in a composed subset of V present ones; 0 where there is nothing to split."""

@@ -62,6 +62,14 @@ class Split:
     cost: int
 
 
+@dataclass
+class Listing:
+    """The relevant values of every input, as a node of so many rows counted them."""
+
+    rows: int
+    values: list[list[int]]
+
+
 class Growth:
     """One tree of one sample of rows."""
 
@@ -74,13 +82,13 @@ class Growth:
 
     def tree(self, key: int) -> tuple[Any, ...]:
         """The arrays of one tree, its depth, and its gains by input."""
-        nodes = [(self.rows, key, 0)]
+        nodes: list[tuple[list[Row], int, int, Listing | None]] = [(self.rows, key, 0, None)]
         input, left, first, size, held = [], [], [], [], []
         values: list[int] = []
         gain = [0.0] * len(self.table.num_values)
         depth = 0
-        for rows, key, depth in nodes:  # grows while it is walked: breadth first
-            split = self.best_split(rows, key, depth)
+        for rows, key, depth, listing in nodes:  # grows while it is walked: breadth first
+            split, listing = self.best_split(rows, key, depth, listing)
             held.append(sum(row.times for row in rows))
             first.append(len(values))
             if split is None:
@@ -100,16 +108,31 @@ class Growth:
                 values += sorted(split.codes)
                 size.append(len(split.codes))
             sides = self.sides(rows, split.input, split.codes)
-            nodes += [(sides[0], chained(key, LEFT), depth + 1), (sides[1], chained(key, RIGHT), depth + 1)]
+            nodes.append((sides[0], chained(key, LEFT), depth + 1, listing))
+            nodes.append((sides[1], chained(key, RIGHT), depth + 1, listing))
         return input, left, first, size, held, values, depth, gain
 
-    def best_split(self, rows: list[Row], key: int, depth: int) -> Split | None:
-        """The split of least cost, ties to the first candidate; None makes a leaf."""
-        rules = self.rules
+    def best_split(
+        self, rows: list[Row], key: int, depth: int, listing: Listing | None
+    ) -> tuple[Split | None, Listing | None]:
+        """The best split (None makes a leaf), and the listing that its children have from it."""
+        rules, held = self.rules, sum(row.times for row in rows)
         pure = len({row.label for row in rows}) == 1
-        if pure or depth >= rules.max_depth or sum(row.times for row in rows) < rules.min_samples_split:
-            return None
-        candidates = self.composed(rows, key) if rules.splits == "composed" else self.ordered(rows, key)
+        if pure or depth >= rules.max_depth or held < rules.min_samples_split:
+            return None, listing
+        if rules.splits != "composed":
+            return self.best_of(rows, self.ordered(rows, key)), None
+        stands = listing is not None and held >= rules.recount_below and 2 * held > listing.rows
+        if listing is not None and stands and rules.relevant == "lazy":
+            best = self.best_of(rows, self.composed(key, listing.values))
+            if best is not None:
+                return best, listing
+        counted = [present(rows, i) for i in range(len(self.table.num_values))]
+        return self.best_of(rows, self.composed(key, counted)), Listing(held, counted)
+
+    def best_of(self, rows: list[Row], candidates: list[tuple[int, list[int]]]) -> Split | None:
+        """The candidate of least cost, ties to the first."""
+        rules = self.rules
         best: Split | None = None
         for input, codes in candidates:
             sides = self.sides(rows, input, codes)
@@ -122,9 +145,8 @@ class Growth:
                 best.codes = present(there, best.input)
         return best
 
-    def composed(self, rows: list[Row], key: int) -> list[tuple[int, list[int]]]:
-        """The F composed features of a node: input with probability f_i / f, then C of its V present values."""
-        values = [present(rows, i) for i in range(len(self.table.num_values))]
+    def composed(self, key: int, values: list[list[int]]) -> list[tuple[int, list[int]]]:
+        """The F composed features of a node: input with probability f_i / f, then C of its V relevant values."""
         sizes = [int(self.subset_sizes[len(v)]) for v in values]
         offered = [len(v) // c if c else 0 for v, c in zip(values, sizes, strict=True)]
         if not sum(offered):
