@@ -183,7 +183,45 @@ class CategoricalOptions(_Options):
     type: Literal["categorical"] = "categorical"
 
 
+class WordSenseOptions(_Options):
+    """Contexts of one ambiguous word (data.format wsd or senseval), after Bruce & Wiebe 1999.
+
+    pos_window: an input for the part of speech at each place from the first to the last, 0 being the word itself.
+    collocations: per_class_binary, an input for each class that says whether any word of its set stands in the context.
+    threshold: a word is in the set of class S if P(S | word) is above it, by the documents of the training set that
+    hold the word, at least min_count of them. leave_one_out: a training document is coded without its own counts;
+    false is the paper's literal rule, by which rare words of training documents always speak for the right class.
+    window: only words so near to the ambiguous one count (all by default). bigrams: pairs of neighbours are words, too.
+    top_words: so many words, most frequent in the training set, are binary inputs of their own.
+    """
+
+    type: Literal["word_sense"] = "word_sense"
+    pos_window: Span | None = (-2, 2)
+    collocations: Literal["per_class_binary", "none"] = "per_class_binary"
+    threshold: float = Field(0.5, ge=0.0, lt=1.0)
+    leave_one_out: bool = True
+    window: int | None = Field(default=None, ge=1)
+    min_count: int = Field(1, ge=1)
+    bigrams: bool = False
+    top_words: int = Field(0, ge=0)
+    lowercase: bool = True
+
+    @field_validator("pos_window")
+    @classmethod
+    def _rising(cls, value: tuple[int, int] | None) -> tuple[int, int] | None:
+        if value is not None and value[0] > value[1]:
+            raise ValueError(
+                f"[{value[0]}, {value[1]}] is no window; give the first and the last place, such as [-2, 2]"
+            )
+        return value
+
+    @property
+    def uses_words(self) -> bool:
+        """Whether any input depends on words."""
+        return self.collocations != "none" or self.top_words > 0
+
+
 # Those that give sparse rows, those that give rows at all, and all that a config may name.
 SparseFeatureOptions = BagOfWordsOptions | AsGivenOptions | TableOptions
-RowFeatureOptions = SparseFeatureOptions | CategoricalOptions
+RowFeatureOptions = SparseFeatureOptions | CategoricalOptions | WordSenseOptions
 FeatureOptions = Annotated[RowFeatureOptions | WordTypesOptions, Field(discriminator="type")]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.tagged_types import TypeCorpus
 
 
@@ -73,7 +74,7 @@ class TokenRows:
         return self.num_types
 
 
-Rows = SparseRows | CodeRows | TokenRows | TypeCorpus
+Rows = SparseRows | CodeRows | TokenRows | TypeCorpus | SenseRows
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Views:
     row_scale  (views, docs) float32: 1/norm of the row after col_scale, 1 where no norm is asked for, 0-norm rows 1.
 
     The value of feature v in document n for view f is val · col_scale[f, v] · row_scale[f, n]; the offset stays 1.
-    Rows that are not sparse have no scales.
+    Rows that are not sparse have no scales, but SenseRows: their col_scale holds the view's word sets.
     """
 
     train: Tensor
@@ -120,6 +121,9 @@ def rows_to(rows: Rows, device: torch.device) -> Rows:
         return sparse_to(rows, device)
     if isinstance(rows, CodeRows):
         return replace(rows, codes=rows.codes.to(device))
+    if isinstance(rows, SenseRows):
+        codes, crow, word = (part.to(device) for part in (rows.codes, rows.crow, rows.word))
+        return replace(rows, codes=codes, crow=crow, word=word)
     return replace(rows, ids=rows.ids.to(device), offsets=rows.offsets.to(device))
 
 
@@ -132,6 +136,10 @@ def concatenate(first: Rows, second: Rows) -> Rows:
         assert isinstance(second, CodeRows)
         assert first.num_values == second.num_values
         return replace(first, codes=torch.cat([first.codes, second.codes]))
+    if isinstance(first, SenseRows):
+        assert isinstance(second, SenseRows)
+        codes, word = torch.cat([first.codes, second.codes]), torch.cat([first.word, second.word])
+        return replace(first, codes=codes, crow=torch.cat([first.crow, second.crow[1:] + first.crow[-1]]), word=word)
     assert isinstance(second, TokenRows)
     assert first.num_types == second.num_types
     offsets = torch.cat([first.offsets, second.offsets[1:] + first.offsets[-1]])
@@ -140,5 +148,7 @@ def concatenate(first: Rows, second: Rows) -> Rows:
 
 def stored_numbers(rows: Rows) -> int:
     """How many features the documents hold: non-zeros, codes or tokens."""
+    if isinstance(rows, SenseRows):
+        return rows.codes.numel() + rows.word.numel()
     held = rows.col if isinstance(rows, SparseRows) else rows.codes if isinstance(rows, CodeRows) else rows.ids
     return held.numel()

@@ -12,9 +12,11 @@ import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
-from gpuclf.features.options import CategoricalOptions, RowFeatureOptions, SparseFeatureOptions
+from gpuclf.features.options import CategoricalOptions, RowFeatureOptions, SparseFeatureOptions, WordSenseOptions
 from gpuclf.features.rows import Rows, SparseRows, Views
 from gpuclf.features.selection import chi_squared, information_gain, top_features
+from gpuclf.features.sense_rows import SenseRows
+from gpuclf.features.word_sets import fit_word_sets
 from gpuclf.ops.column_sums import column_sums
 from gpuclf.ops.row_norms import row_norms
 from gpuclf.ops.threads import run_on_threads
@@ -27,9 +29,11 @@ def fit_views(rows: Rows, labels: Tensor, num_classes: int, train: Tensor, optio
     Selection uses the labelled training rows. A feature that a view's training rows do not hold gets col_scale 0.
     Raises UserFault where a view has no training row, or pruning leaves it no feature.
     """
+    if isinstance(rows, SenseRows):
+        return Views(train=train, col_scale=fit_word_sets(rows, labels, num_classes, train))
     if not isinstance(rows, SparseRows):
         return Views(train=train)
-    assert not isinstance(options, CategoricalOptions), "categories are no sparse rows"
+    assert not isinstance(options, CategoricalOptions | WordSenseOptions), "these are not sparse"
     views, docs = train.shape
     assert docs == rows.num_docs, "train has a column for every row"
     col_scale = torch.empty(views, rows.num_features + 1, dtype=torch.float32, device=train.device)
@@ -48,7 +52,7 @@ def row_scale_of(rows: Rows, col_scale: Tensor | None, options: RowFeatureOption
     if not isinstance(rows, SparseRows):
         return None
     assert col_scale is not None
-    assert not isinstance(options, CategoricalOptions)
+    assert not isinstance(options, CategoricalOptions | WordSenseOptions)
     return apply_scales(rows, col_scale, options)
 
 

@@ -1,0 +1,50 @@
+"""Contexts of an ambiguous word as rows: inputs that are the same for all training sets, and the words around it.
+
+Which words speak for a class is learnt from a training set (gpuclf.features.word_sets), so the codes that a learner
+sees differ between views, and between a document as a training row and the same one as a held-out row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+BINARY = 3  # codes of a word input: 0 never occurs, 1 absent, 2 present
+
+
+@dataclass(frozen=True)
+class SenseRows:
+    """codes (docs, P) int32: the inputs that no training set changes (parts of speech), 0 = unseen; num_values of each.
+
+    crow (docs+1,) int64, word (nnz,) int32: the distinct words of each context, rising, below num_words. per_class:
+    whether each class has an input that says if any word of its set occurs. A word belongs to class S where
+    P(S | word) > threshold among the training documents that hold it, at least min_count of them; leave_one_out: not
+    counting the document itself. top_words: so many frequent words are inputs of their own.
+    """
+
+    codes: Tensor
+    num_values: tuple[int, ...]
+    crow: Tensor
+    word: Tensor
+    num_words: int
+    per_class: bool = True
+    threshold: float = 0.5
+    leave_one_out: bool = True
+    min_count: int = 1
+    top_words: int = 0
+
+    @property
+    def num_docs(self) -> int:
+        return self.codes.shape[0]
+
+    @property
+    def num_features(self) -> int:
+        """The values of all inputs that are known without the classes."""
+        return sum(self.num_values) + BINARY * self.top_words
+
+    @property
+    def doc(self) -> Tensor:
+        """(nnz,) int64: the document of each word."""
+        return torch.repeat_interleave(torch.arange(self.num_docs, device=self.word.device), self.crow.diff())
