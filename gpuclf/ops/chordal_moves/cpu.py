@@ -1,0 +1,148 @@
+"""Neighbourhoods as bits; the components that a separator leaves are found once for all pairs that have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gpuclf.ops.chordal_moves import Moves
+from gpuclf.ops.kernel import kernel
+
+_BITS = 63  # of an int64 word that hold nodes: no sign to think of
+
+
+def chordal_moves(adjacent: Tensor, marks: Tensor, additions: bool, removals: bool) -> Moves:
+    """See gpuclf.ops.chordal_moves.chordal_moves."""
+    size = adjacent.shape[0]
+    add, remove = np.zeros((size, size), dtype=np.bool_), np.zeros((size, size), dtype=np.bool_)
+    key = np.zeros((size, size), dtype=np.int64)
+    if size:
+        find(adjacent.numpy(), marks.numpy(), additions, removals, add, remove, key)
+    return Moves(torch.from_numpy(add), torch.from_numpy(remove), torch.from_numpy(key))
+
+
+@kernel
+def find(adjacent: Any, marks: Any, additions: bool, removals: bool, add: Any, remove: Any, key: Any) -> None:
+    """Fills add, remove and key of all pairs."""
+    size = adjacent.shape[0]
+    words = (size + _BITS - 1) // _BITS
+    bits = np.zeros((size, words), dtype=np.int64)
+    degree = np.zeros(size, dtype=np.int64)
+    neighbours = np.zeros((size, size), dtype=np.int32)
+    for a in range(size):
+        for b in range(size):
+            if adjacent[a, b]:
+                bits[a, b // _BITS] |= np.int64(1) << (b % _BITS)
+                neighbours[a, degree[a]] = b
+                degree[a] += 1
+    # separators met so far, in an open-addressed table of their sums; each with the components that it leaves
+    slots = 64
+    while slots < 4 * size:
+        slots *= 2
+    table = np.full(slots, -1, dtype=np.int64)
+    known = np.zeros((4 * size + 64, words), dtype=np.int64)
+    parts = np.zeros((4 * size + 64, size), dtype=np.int32)
+    count = 0
+    common = np.zeros(words, dtype=np.int64)
+    members = np.zeros(size, dtype=np.int32)
+    waiting = np.zeros(size, dtype=np.int32)
+    for a in range(size):
+        for b in range(a + 1, size):
+            edge = adjacent[a, b]
+            if (edge and not removals) or (not edge and not additions):
+                continue
+            mixed = np.int64(0)
+            held = np.int64(0)
+            for w in range(words):
+                common[w] = bits[a, w] & bits[b, w]
+                held |= common[w]
+                mixed = (mixed ^ common[w]) * np.int64(-7046029254386353131)
+                mixed ^= mixed >> 29
+            if edge:
+                filled, total = _members(common, words, members, marks)
+                if _complete(bits, members, filled):
+                    remove[a, b] = remove[b, a] = True
+                    key[a, b] = key[b, a] = total
+                continue
+            slot = mixed & (slots - 1)
+            found = np.int64(-1)
+            while table[slot] >= 0:
+                same = True
+                for w in range(words):
+                    if known[table[slot], w] != common[w]:
+                        same = False
+                        break
+                if same:
+                    found = table[slot]
+                    break
+                slot = (slot + 1) & (slots - 1)
+            if found < 0:
+                found = np.int64(count)
+                if count + 1 < known.shape[0] and 2 * count < slots:
+                    table[slot] = count
+                    count += 1
+                else:
+                    found = np.int64(known.shape[0] - 1)  # the table is full: worked out for this pair alone
+                for w in range(words):
+                    known[found, w] = common[w]
+                _components(neighbours, degree, common, parts[found], waiting)
+            if parts[found, a] != parts[found, b]:
+                add[a, b] = add[b, a] = True
+                if held != 0:
+                    filled, total = _members(common, words, members, marks)
+                    key[a, b] = key[b, a] = total
+
+
+@kernel
+def _members(common: Any, words: int, members: Any, marks: Any) -> Any:
+    """Lists the nodes of a bit set; how many, and the sum of their marks."""
+    filled = 0
+    total = np.int64(0)
+    for w in range(words):
+        rest = common[w]
+        node = w * _BITS
+        while rest != 0:
+            if rest & 1:
+                members[filled] = node
+                filled += 1
+                total += marks[node]
+            rest >>= 1
+            node += 1
+    return filled, total
+
+
+@kernel
+def _complete(bits: Any, members: Any, filled: int) -> bool:
+    for i in range(filled):
+        for j in range(i + 1, filled):
+            if not (bits[members[i], members[j] // _BITS] >> (members[j] % _BITS)) & 1:
+                return False
+    return True
+
+
+@kernel
+def _components(neighbours: Any, degree: Any, without: Any, part: Any, waiting: Any) -> None:
+    """part (V,): numbers from 1 of the components that are left without a set of nodes; 0 for these."""
+    size = degree.size
+    for node in range(size):
+        part[node] = 0
+    number = 0
+    for first in range(size):
+        if part[first] != 0 or (without[first // _BITS] >> (first % _BITS)) & 1:
+            continue
+        number += 1
+        part[first] = number
+        waiting[0] = first
+        held = 1
+        while held > 0:
+            held -= 1
+            node = waiting[held]
+            for place in range(degree[node]):
+                other = neighbours[node, place]
+                if part[other] == 0 and not (without[other // _BITS] >> (other % _BITS)) & 1:
+                    part[other] = number
+                    waiting[held] = other
+                    held += 1
