@@ -21,6 +21,7 @@ _MODEL = (
     "schedule",
     "learning_rate",
     "power",
+    "average",
 )
 
 
@@ -58,6 +59,7 @@ class LogisticRegression(WithProbabilities, RegularisedClassifier):
         schedule: Literal["line_search", "constant", "inverse", "power"] | None = None,
         learning_rate: float = 0.5,
         power: float = 0.5,
+        average: bool = False,
         batch: int = 1,
         shuffle: bool = True,
         random_state: Any = 0,
@@ -74,6 +76,7 @@ class LogisticRegression(WithProbabilities, RegularisedClassifier):
         self.schedule = schedule
         self.learning_rate = learning_rate
         self.power = power
+        self.average = average
         self.batch = batch
         self.shuffle = shuffle
         self.random_state = random_state
@@ -101,6 +104,7 @@ class LinearSVM(RegularisedClassifier):
         schedule: Literal["line_search", "constant", "inverse", "power"] | None = None,
         learning_rate: float = 0.5,
         power: float = 0.5,
+        average: bool = False,
         batch: int = 1,
         shuffle: bool = True,
         random_state: Any = 0,
@@ -119,6 +123,7 @@ class LinearSVM(RegularisedClassifier):
         self.schedule = schedule
         self.learning_rate = learning_rate
         self.power = power
+        self.average = average
         self.batch = batch
         self.shuffle = shuffle
         self.random_state = random_state

@@ -8,10 +8,16 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
+from gpuclf.models.learner import Learner
 from gpuclf.models.linear.online import streams_of
+from gpuclf.models.linear.perceptron import PerceptronOptions
+from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.models.train_options import TrainOptions
-from tests.models.test_regularised import CLASSES, NAMES, data, options, problem
+from gpuclf.ops.class_loss import class_loss
+from tests.models.test_regularised import CLASSES, NAMES, data, options, problem, train
+from tests.models.test_regularised import weights as weights_of
 
 C, RATE, EPOCHS = 0.3, 0.05, 3
 
@@ -27,6 +33,8 @@ def gradient_of(loss: str, scores: NDArray[np.float64], y: int) -> NDArray[np.fl
     if loss == "squared_margin":
         pull = 2 * behind.clip(min=0)
         return np.asarray(pull - own * pull.sum())
+    if loss == "perceptron":
+        return np.asarray(np.eye(CLASSES)[int(scores.argmax())] - own)
     behind[y] = -np.inf
     rival = int(behind.argmax())
     return np.asarray(np.eye(CLASSES)[rival] - own) if behind[rival] > 0 else np.zeros(CLASSES)
@@ -35,9 +43,12 @@ def gradient_of(loss: str, scores: NDArray[np.float64], y: int) -> NDArray[np.fl
 def written_out(
     x: NDArray[np.float64], y: NDArray[np.int64], orders: list[list[int]], batch: int, ridge: float, lasso: float,
     loss: str, exponent: float, adaptive: bool,
-) -> NDArray[np.float64]:  # fmt: skip
-    """Weights (V+1, K) after the epochs. The objective is a mean loss + (ridge/2 ‖W‖² + lasso ‖W‖₁) / (C · docs)."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+    """Weights (V+1, K) after the epochs, and their mean over all documents seen.
+
+    The objective is a mean loss + (ridge/2 ‖W‖² + lasso ‖W‖₁) / (C · docs)."""
     w, squares, t = np.zeros((x.shape[1], CLASSES)), np.zeros((x.shape[1], CLASSES)), 0
+    every: list[NDArray[np.float64]] = []
     for order in orders:
         for begin in range(0, len(order), batch):
             docs, t = order[begin : begin + batch], t + 1
@@ -48,7 +59,15 @@ def written_out(
             scale = C * len(y)
             w = np.sign(moved) * (abs(moved) - rate * lasso / scale).clip(min=0) / (1 + rate * ridge / scale)
             w[0] = moved[0]
-    return w
+            every += [w.copy() for _ in docs]
+    return w, np.mean(every, axis=0)
+
+
+def objective_of(x: Tensor, y: Tensor, w: NDArray[np.float64], loss: str, ridge: float, lasso: float) -> float:
+    """C · Σ loss + ridge/2 ‖W‖² + lasso ‖W‖₁, the offset without penalty."""
+    scores = torch.hstack([torch.ones(len(x), 1), x]).double() @ torch.from_numpy(w)
+    value, _ = class_loss(loss, scores[:, None].contiguous(), y, torch.ones(len(x), 1, dtype=torch.float64), None)
+    return C * float(value) + ridge / 2 * float((w[1:] ** 2).sum()) + lasso * float(abs(w[1:]).sum())
 
 
 @pytest.mark.parametrize(
@@ -56,7 +75,8 @@ def written_out(
     [("sgd", "constant", 0.0), ("sgd", "inverse", 1.0), ("sgd", "power", 0.7), ("adagrad", None, 0.0)],
 )
 @pytest.mark.parametrize(("penalty", "ridge", "lasso"), [("l2", 1.0, 0.0), ("l1", 0.0, 1.0), ("elasticnet", 0.7, 0.3)])
-@pytest.mark.parametrize(("loss", "batch"), [("logistic", 1), ("squared_margin", 1), ("margin", 1), ("logistic", 7)])
+@pytest.mark.parametrize(("loss", "batch"), [("logistic", 1), ("squared_margin", 1), ("perceptron", 1), ("margin", 7)])
+@pytest.mark.parametrize("average", [False, True])
 def test_epochs_are_the_updates_written_out(
     optimizer: str,
     schedule: str | None,
@@ -66,11 +86,13 @@ def test_epochs_are_the_updates_written_out(
     lasso: float,
     loss: str,
     batch: int,
+    average: bool,
 ) -> None:
     x, y = data(docs=60)
     x[:, 9:] *= (torch.rand(60, 3, generator=torch.Generator().manual_seed(2)) < 0.1).float()  # rare: penalties wait
     made = problem(x, y)
     given: dict[str, Any] = {"penalty": penalty, "optimizer": optimizer, "C": C, "learning_rate": RATE}
+    given |= {"average": True} if average else {}
     given |= {} if schedule is None else {"schedule": schedule}
     given |= {"power": exponent} if schedule == "power" else {}
     given |= {"l1_ratio": lasso} if penalty == "elasticnet" else {}
@@ -80,9 +102,63 @@ def test_epochs_are_the_updates_written_out(
         state = learner.step(made, state)
     orders = [streams_of(made, epoch, True).order[0].tolist() for epoch in range(EPOCHS)]
     with_offset = np.hstack([np.ones((60, 1)), x.double().numpy()])
-    expected = written_out(with_offset, y.numpy(), orders, batch, ridge, lasso, loss, exponent, optimizer == "adagrad")
+    last, mean = written_out(
+        with_offset, y.numpy(), orders, batch, ridge, lasso, loss, exponent, optimizer == "adagrad"
+    )
+    expected = mean if average else last
     found = learner.result(made, state).weights[:, 0].double().numpy()  # type: ignore[attr-defined]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert abs(expected[1:]).max() > 0.01
+    others = learner.alternatives(made, state)
+    assert others.keys() == ({"final"} if average else set())
+    for other in others.values():
+        assert isinstance(other, LinearPredictor)
+        np.testing.assert_allclose(other.weights[:, 0].double().numpy(), last, rtol=1e-5, atol=1e-6)
+        assert abs(last - mean).max() > 1e-3
+        assert state.value == pytest.approx(objective_of(x, y, mean, loss, ridge, lasso), rel=1e-9)
     if penalty == "l1" and optimizer == "sgd" and schedule == "constant":
-        assert (expected[1:] == 0).any()
+        assert (last[1:] == 0).any()
+
+
+def test_a_constant_step_on_the_perceptron_loss_is_the_perceptron() -> None:
+    """Eisenstein 2018, eq. 2.41 and Alg. 3: its subgradient steps of length 1, without a penalty."""
+    x, y = data(docs=60)
+    made = problem(x, y)
+    learners: list[Learner]
+    given: dict[str, Any] = {"penalty": "none", "optimizer": "sgd", "schedule": "constant", "learning_rate": 1.0}
+    for average in (False, True):
+        learners = [
+            options("perceptron", **given, **({"average": True} if average else {})).build(TrainOptions(), NAMES),
+            PerceptronOptions(average=average).build(TrainOptions(), NAMES),
+        ]
+        weights = []
+        for learner in learners:
+            state = learner.init(made)
+            for _ in range(EPOCHS):
+                state = learner.step(made, state)
+            found = learner.result(made, state)
+            assert isinstance(found, LinearPredictor)
+            weights.append(found.weights)
+        torch.testing.assert_close(weights[0], weights[1], rtol=1e-4, atol=1e-4)
+        assert weights[0].abs().max() > 1
+
+
+def test_the_mean_of_minibatches_is_nearer_to_the_optimum_than_the_last_weights() -> None:
+    """What averaging is for (Polyak & Juditsky 1992): with a constant rate the weights go on jumping about."""
+    x, y = data(docs=200)
+    made = problem(x, y)
+    given: dict[str, Any] = {"optimizer": "sgd", "schedule": "constant", "learning_rate": 0.5, "C": 0.3}
+    learner = options("logistic", average=True, **given).build(TrainOptions(batch=4), NAMES)
+    state = learner.init(made)
+    for _ in range(30):
+        state = learner.step(made, state)
+    best = weights_of(train(options("logistic", C=0.3, tol=1e-10), made))
+    far = (learner.alternatives(made, state)["final"].weights[:, 0] - best).norm()  # type: ignore[attr-defined]
+    near = (learner.result(made, state).weights[:, 0] - best).norm()  # type: ignore[attr-defined]
+    assert near < 0.5 * far
+
+
+@pytest.mark.parametrize("optimizer", ["lbfgs", "dcd", "newton", "gradient_descent"])
+def test_averages_of_other_optimisers_are_refused(optimizer: str) -> None:
+    with pytest.raises(ValueError, match="average means nothing with optimizer"):
+        options("logistic", optimizer=optimizer, average=True)

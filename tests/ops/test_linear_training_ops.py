@@ -192,6 +192,10 @@ def test_the_lazy_penalty_equals_the_eager_one(
     results = []
     for run in (stochastic_epoch, stochastic_reference.stochastic_epoch):
         weights = torch.zeros((41, 2, 3), dtype=torch.float64)
-        loss = run(portion, rule, StochasticModel(weights, torch.zeros_like(weights) if adaptive else None))
-        results.append((weights, loss))
+        sums = torch.zeros_like(weights)
+        loss = run(portion, rule, StochasticModel(weights, torch.zeros_like(weights) if adaptive else None, sums))
+        results.append((weights, loss, sums / len(order)))
     torch.testing.assert_close(results[0], results[1], rtol=1e-9, atol=1e-10)
+    plain = torch.zeros((41, 2, 3), dtype=torch.float64)
+    stochastic_epoch(portion, rule, StochasticModel(plain, torch.zeros_like(plain) if adaptive else None))
+    torch.testing.assert_close(plain, results[0][0], rtol=1e-9, atol=1e-12)  # sums change nothing

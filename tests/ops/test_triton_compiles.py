@@ -58,6 +58,25 @@ def test_the_walk_row_by_row(kind: int) -> None:
     compiled(triton_walk._epoch_kernel, types, {"KIND": kind, **flags, **sizes})
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "adaptive"), [(0, True), (1, False), (2, False), (3, True)])
+def test_the_walk_of_stochastic_descent(kind: int, adaptive: bool) -> None:
+    from gpuclf.ops.stochastic_epoch import triton_walk
+
+    flag = kind % 2 == 0
+    types = dict.fromkeys(("weights", "squares"), "*fp32" if flag else "*fp64")
+    types |= dict.fromkeys(("val", "col_scale", "row_scale"), "*fp32")
+    types |= dict.fromkeys(("crow", "labels", "order", "end", "paid"), "*i64")
+    types |= {"col": "*i32"}
+    types |= dict.fromkeys(("counts", "rates", "ridges", "lassos", "cost", "product", "owed", "mass"), "*fp64")
+    types |= dict.fromkeys(("moment", "by_score", "gathered", "sums", "losses"), "*fp64")
+    types |= dict.fromkeys(("docs", "updates", "batch", "replicas", "columns", "classes"), "i32")
+    types |= dict.fromkeys(("w0", "w1", "q0", "q1", "s0", "s1"), "i32")
+    flags = {"COSTS": not flag, "OFFSET": flag, "AVERAGE": flag, "COL_SCALED": flag, "ROW_SCALED": flag}
+    constants = {"KIND": kind, "ADAPTIVE": adaptive, **flags, "CLASSES": 16 if flag else 4, "ENTRIES": 32}
+    compiled(triton_walk._epoch_kernel, types, constants)
+
+
 @pytest.mark.parametrize("side", [2, 16])
 def test_the_walk_over_word_types(side: int) -> None:
     from gpuclf.ops.type_gibbs import triton_walk
@@ -69,3 +88,13 @@ def test_the_walk_over_word_types(side: int) -> None:
     types |= dict.fromkeys(("alphas", "betas", "all_draws", "sharpness"), "*fp64")
     types |= dict.fromkeys(("visits", "types", "templates", "num_by_value", "k"), "i32")
     compiled(triton_walk._walk_kernel, types, {"SIDE": side, "ENTRIES": 32})
+
+
+@pytest.mark.parametrize(("side", "kind"), [(2, "*fp64"), (32, "*fp32")])
+def test_the_walk_over_sentences(side: int, kind: str) -> None:
+    from gpuclf.ops.chain_sums import triton_walk
+
+    types = dict.fromkeys(("nodes", "probability"), kind) | {"starts": "*i64"}
+    types |= dict.fromkeys(("transition", "weights", "alphas", "log_norm", "pairs"), "*fp64")
+    types |= dict.fromkeys(("sentences", "replicas", "classes"), "i32")
+    compiled(triton_walk._sum_kernel, types, {"SIDE": side, "BLOCK": 16, "LOWEST": -float("inf")})

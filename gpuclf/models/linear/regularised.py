@@ -42,6 +42,7 @@ class RegularisedOptions(LearnerOptions):
     schedule: ScheduleName | None = None  # gradient_descent: line_search unless given; sgd: power unless given
     learning_rate: Positive = 0.5  # of the first step of a schedule, and of adagrad
     power: Annotated[float, Field(gt=0, le=1)] = 0.5  # of schedule: power, learning_rate / t^power
+    average: bool = False  # sgd, adagrad: the mean of the weights after every document; false: the last weights
 
     per_replica: ClassVar[frozenset[str]] = frozenset({"model.C", "model.l1_ratio", "model.learning_rate"})
     train_keys: ClassVar[frozenset[str]] = frozenset({"batch", "shuffle", "early_stopping", "evaluate_every"})
@@ -56,7 +57,8 @@ class RegularisedOptions(LearnerOptions):
         optimizer = str(getattr(self, "optimizer", "lbfgs"))
         quasi = {name: 2 * memory + 12 for name, memory in MEMORY.items()}
         vectors = quasi | {"newton": 11, "gradient_descent": 8}
-        return 4 * (num_features + 1) * num_classes * vectors.get(optimizer, 4)
+        sums = 4 if self.average else 0  # in float64, and the mean that is evaluated
+        return 4 * (num_features + 1) * num_classes * (vectors.get(optimizer, 4) + sums)
 
 
 def check_combination(options: RegularisedOptions, loss: str, optimizer: str) -> None:
@@ -82,6 +84,11 @@ def check_combination(options: RegularisedOptions, loss: str, optimizer: str) ->
         )
     if optimizer == "dcd" and loss not in ("margin", "logistic"):
         raise ValueError(f"dual coordinate descent is for the margin and logistic losses, not for {loss}")
+    if options.average and optimizer not in _STOCHASTIC:
+        raise ValueError(
+            f"average means nothing with optimizer: {optimizer}, whose weights settle at the optimum; "
+            "remove it, or set optimizer: sgd or adagrad"
+        )
     _check_schedule(options, smooth, optimizer)
     if _changed(options, "l1_ratio") and options.penalty != "elasticnet":
         raise ValueError(
@@ -127,8 +134,9 @@ def build_learner(
             schedule=schedule,
             learning_rate=options.learning_rate,
             tol=options.tol,
-            batch=train.batch,
+            batch=train.documents_at_once,
             shuffle=train.shuffle,
+            average=options.average,
         )
     _refuse_portions(train, optimizer)
     if optimizer == "dcd":

@@ -5,6 +5,10 @@ F divided by the summed weights C · c_n of the replica's documents: a mean loss
 that learning rates mean the same for every C and size. Converged means for smooth losses what it means for the methods
 that see all rows (gpuclf.models.linear.descent); for the others, whose gradient does not vanish at the minimum,
 that an epoch changed the weights by at most `tol`, relatively.
+
+Averaged (Polyak & Juditsky 1992; Eisenstein 2018, section 2.3.2), the model is the mean of the weights after every
+document seen, from the first epoch on: the documents of an update count as if each had the weights that it left. All
+figures and the end of training are then those of the mean.
 """
 
 from __future__ import annotations
@@ -28,15 +32,18 @@ from gpuclf.optim.schedules import Schedule
 
 @dataclass(frozen=True)
 class StochasticState:
-    """After `epoch` epochs. weights (V+1, R, K); squares of the gradients (AdaGrad); updates (R,) int64 made so far;
-    value, start, norm, gap, change (R,) float64: F, norms of its slopes at 0 and now, the bound on F above its minimum,
-    and the relative change of the weights in the last epoch."""
+    """After `epoch` epochs. weights (V+1, R, K); squares of the gradients (AdaGrad); sums (V+1, R, K) float64 of the
+    weights after every document (averages); updates, seen (R,) int64: updates made and documents seen so far;
+    value, start, norm, gap, change (R,) float64: F, norms of its slopes at 0 and now, the bound on F above its
+    minimum, and the relative change of the model in the last epoch."""
 
     epoch: int
     columns: Columns
     weights: Tensor = replica_field(1)
     squares: Tensor | None = replica_field(1)
+    sums: Tensor | None = replica_field(1)
     updates: Tensor = replica_field()
+    seen: Tensor = replica_field()
     value: Tensor = replica_field()
     start: Tensor = replica_field()
     norm: Tensor = replica_field()
@@ -55,6 +62,7 @@ class StochasticDescent:
     tol: float
     batch: int
     shuffle: bool
+    average: bool = False
 
     def init(self, problem: Problem) -> StochasticState:
         """All weights zero."""
@@ -68,7 +76,9 @@ class StochasticDescent:
             columns=columns,
             weights=weights,
             squares=torch.zeros_like(weights) if self.adaptive else None,
+            sums=torch.zeros_like(weights, dtype=torch.float64) if self.average else None,
             updates=torch.zeros(len(problem.replicas), dtype=torch.int64, device=weights.device),
+            seen=torch.zeros(len(problem.replicas), dtype=torch.int64, device=weights.device),
             value=value,
             start=norm,
             norm=norm.clone(),
@@ -77,14 +87,14 @@ class StochasticDescent:
         )
 
     def step(self, problem: Problem, state: StochasticState) -> StochasticState:
-        """One epoch. The old state's weights and squares are reused."""
+        """One epoch. The old state's weights, squares and sums are reused."""
         rows, views = sparse(problem), problem.views
         objective = self.aim.objective(problem, state.columns)
-        before = None if self.aim.loss.smooth else state.weights.clone()
+        before = None if self.aim.loss.smooth else _mean(state).clone()
         rate = option(problem, "model.learning_rate", self.learning_rate)
         streams = streams_of(problem, state.epoch, self.shuffle)
         edges = streams.start.tolist()
-        updates = state.updates.clone()
+        updates, seen = state.updates.clone(), state.seen.clone()
         for g, view in enumerate(streams.view.tolist()):
             part = slice(edges[g], edges[g + 1])
             order = streams.order[g][streams.order[g] >= 0]
@@ -109,11 +119,15 @@ class StochasticDescent:
                 counts, order, self.batch,
             )  # fmt: skip
             squares = None if state.squares is None else state.squares[:, part]
-            stochastic_epoch(portion, rule, StochasticModel(state.weights[:, part], squares))
+            sums = None if state.sums is None else state.sums[:, part]
+            stochastic_epoch(portion, rule, StochasticModel(state.weights[:, part], squares, sums))
             updates[part] += number
-        value, norm, gap = _measured(objective, state.weights)
-        change = state.change if before is None else _change(before, state.weights)
-        return replace(state, epoch=state.epoch + 1, updates=updates, value=value, norm=norm, gap=gap, change=change)
+            seen[part] += order.numel()
+        state = replace(state, epoch=state.epoch + 1, updates=updates, seen=seen)
+        mean = _mean(state)
+        value, norm, gap = _measured(objective, mean)
+        change = state.change if before is None else _change(before, mean)
+        return replace(state, value=value, norm=norm, gap=gap, change=change)
 
     def finished(self, problem: Problem, state: StochasticState) -> Tensor:
         if not state.epoch:
@@ -123,10 +137,12 @@ class StochasticDescent:
         return self.aim.reached(problem, state.norm, state.gap, state.start, self.tol)
 
     def result(self, problem: Problem, state: StochasticState) -> LinearPredictor:
-        return LinearPredictor(state.weights.to(torch.float32, copy=True), None)
+        """The mean of the weights, or the last ones without averaging."""
+        return LinearPredictor(_mean(state).to(torch.float32, copy=True), None)
 
     def alternatives(self, problem: Problem, state: StochasticState) -> dict[str, LinearPredictor]:
-        return {}
+        """The last weights beside their mean."""
+        return {"final": LinearPredictor(state.weights.to(torch.float32, copy=True), None)} if self.average else {}
 
     def progress(self, problem: Problem, state: StochasticState) -> dict[str, Tensor]:
         """F and how far from its minimum; for losses with kinks the change of the weights instead; and sparsity."""
@@ -138,8 +154,15 @@ class StochasticDescent:
             if self.aim.penalty.kind in ("l2", "elasticnet"):
                 figures["gap"] = state.gap
         if not self.aim.penalty.smooth:
-            figures["nonzeros"] = (state.weights[1:] != 0).sum((0, 2))
+            figures["nonzeros"] = (_mean(state)[1:] != 0).sum((0, 2))
         return figures
+
+
+def _mean(state: StochasticState) -> Tensor:
+    """What the model is: the weights, or their mean over the documents seen, in their type."""
+    if state.sums is None:
+        return state.weights
+    return (state.sums / state.seen.clamp(min=1)[:, None]).to(state.weights.dtype)
 
 
 def _mean_scale(objective: Objective, part: slice, order: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
+import torch
 from torch import Tensor
 
 __all__ = ["Portion", "StochasticModel", "StochasticRule", "stochastic_epoch"]
 
-KERNELS = {"cpu": "cpu"}  # device type -> module here; other devices run the reference
+KERNELS = {"cpu": "cpu", "cuda": "cuda"}  # device type -> module here; other devices run the reference
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,13 @@ class Portion:
     weights: Tensor
     order: Tensor
     batch: int
+
+    def sizes(self) -> Tensor:
+        """(updates,) int64, on the CPU: documents of each update; the last may have fewer than `batch`."""
+        docs = self.order.numel()
+        sizes = torch.full((-(-docs // self.batch),), self.batch, dtype=torch.int64)
+        sizes[-1:] -= -docs % self.batch
+        return sizes
 
 
 @dataclass(frozen=True)
@@ -46,10 +54,12 @@ class StochasticRule:
 
 @dataclass(frozen=True)
 class StochasticModel:
-    """Changed in place: weights (V+1, R, K) and, for AdaGrad, squares of the same shape and float type, else None."""
+    """Changed in place: weights (V+1, R, K); for AdaGrad squares of the same shape and float type, else None; for
+    averages sums of the same shape in float64, to which every update adds its documents times the weights it left."""
 
     weights: Tensor
     squares: Tensor | None
+    sums: Tensor | None = None
 
 
 def stochastic_epoch(portion: Portion, rule: StochasticRule, model: StochasticModel) -> Tensor:
@@ -59,7 +69,8 @@ def stochastic_epoch(portion: Portion, rule: StochasticRule, model: StochasticMo
     rate η_t (for AdaGrad η_t / (√(Σ g²) + 1e-10) for each weight by itself, Duchi et al. 2011; Eisenstein 2018, 2.74):
         w ← w - η g,   then   w ← sign(w) · max(0, |w| - η·lasso) / (1 + η·ridge), but for the offset.
     The reference does so for every weight; kernels catch up with the penalty of a weight when a document needs it
-    (Eisenstein 2.6.2), which gives the same weights but for rounding.
+    (Eisenstein 2.6.2), which gives the same weights but for rounding. The perceptron loss's gradient is e_ŷ - e_y with
+    the prediction ŷ, ties to the lowest index, also where ŷ ties with y.
     """
     kernel = import_module(f"{__name__}.{KERNELS.get(model.weights.device.type, 'reference')}")
     loss: Tensor = kernel.stochastic_epoch(portion, rule, model)

@@ -17,6 +17,8 @@ def stochastic_epoch(portion: Portion, rule: StochasticRule, model: StochasticMo
         dense = _dense(portion, docs, rule.offset, weights)
         scores = torch.einsum("nv,vrk->nrk", dense, weights.double()).contiguous()
         loss, by_score = class_loss(rule.kind, scores, portion.labels[docs], portion.weights[docs], rule.cost)
+        if rule.kind == "perceptron":
+            by_score = _of_predictions(scores, portion.labels[docs], portion.weights[docs])
         total += loss
         gradient = torch.einsum("nv,nrk->vrk", dense, by_score) / docs.numel()
         rate = rule.rates[t][:, None].expand(weights.shape)
@@ -29,7 +31,20 @@ def stochastic_epoch(portion: Portion, rule: StochasticRule, model: StochasticMo
         )
         shrunk[0] = moved[0]
         weights.copy_(shrunk)
+        if model.sums is not None:
+            model.sums.add_(weights.double(), alpha=docs.numel())
     return total
+
+
+def _of_predictions(scores: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
+    """The perceptron loss's gradient: e_ŷ - e_y, ŷ the first of the highest classes, also where it ties with y.
+
+    There 0 would be a gradient as well, but with weights of 0, where everything ties, no document could ever teach.
+    """
+    classes = scores.shape[2]
+    predicted = torch.nn.functional.one_hot(scores.argmax(2), classes)
+    gold = torch.nn.functional.one_hot(labels, classes)[:, None]
+    return weights[..., None] * (predicted - gold)
 
 
 def _dense(portion: Portion, docs: Tensor, offset: bool, weights: Tensor) -> Tensor:
