@@ -9,10 +9,12 @@ from typing import IO, Any
 import torch
 from torch import Tensor
 
+from gpuclf.report.forest_record import forest_lines, input_note, input_rows
 from gpuclf.report.summary import option_text
 from gpuclf.report.visible_text import open_console, visible
 
 _INPUTS = 20  # of a forest, that are listed
+_CLASSES_IN_FULL = 30
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class ModelFacts:
     unknown_classes: Sequence[str] = ()
     importances: Sequence[tuple[str, float]] | None = None  # of a forest's inputs: shares of what their splits gained
     tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node
+    forest: Mapping[str, Any] = field(default_factory=dict)  # metrics.json "forest"
 
 
 def contrast(weights: Tensor) -> Tensor:
@@ -106,19 +109,57 @@ def print_model(facts: ModelFacts, *, features: int = 8, pairs: int = 15, stream
             table.add_row(visible(name, 40), ", ".join(f"{visible(f, 40)} {w:.3g}" for f, w in top) or "(none)")
         console.print(table, "")
     if facts.importances is not None:
-        console.print("Inputs by what their splits gained", style="bold")
-        table = Table("input", box=None, pad_edge=False)
-        table.add_column("share", justify="right")
-        for name, share in facts.importances[:_INPUTS]:
-            table.add_row(visible(name, 40), f"{share:.1%}")
-        console.print(table, "")
+        _print_forest(console, facts, facts.importances)
+    if facts.confusion is not None:
+        if facts.importances is not None:
+            _print_classes(console, facts, facts.confusion)
+        _print_confusions(console, facts, facts.confusion, pairs)
+
+
+def _print_forest(console: Any, facts: ModelFacts, importances: Sequence[tuple[str, float]]) -> None:
+    """A forest's inputs, trees and the top of the first one."""
+    from rich.table import Table
+
+    for line in forest_lines(facts.forest):
+        console.print(visible(line, 200), highlight=False, soft_wrap=True)
+    if facts.forest:
+        head, rows = input_rows(facts.forest)
+        note = input_note(facts.forest)
+    else:
+        head, rows = ["input", "gain"], [[name, f"{share:.1%}"] for name, share in importances]
+        note = "gain: share of what all splits gained in training"
+    console.print("Inputs, those first whose splits gained most", style="bold")
+    table = Table(head[0], box=None, pad_edge=False)
+    for name in head[1:]:
+        table.add_column(name, justify="right")
+    for row in rows[:_INPUTS]:
+        table.add_row(visible(row[0], 40), *row[1:])
+    console.print(table)
+    console.print(f"({note})", highlight=False, soft_wrap=True)
+    console.print("")
     if facts.tree is not None:
         console.print("The top of the first tree", style="bold")
         for line in facts.tree:
             console.print(visible(line, 160), markup=False, highlight=False)
         console.print("")
-    if facts.confusion is not None:
-        _print_confusions(console, facts, facts.confusion, pairs)
+
+
+def _print_classes(console: Any, facts: ModelFacts, confusion: Tensor) -> None:
+    """The share of each class's documents that are right; of many classes those with the lowest shares."""
+    from rich.table import Table
+
+    support, right = confusion.sum(dim=1), confusion.diagonal()
+    names = [*facts.classes, *facts.unknown_classes]
+    there = [k for k in range(len(names)) if support[k] > 0]
+    if len(there) > _CLASSES_IN_FULL:
+        there = sorted(there, key=lambda k: float(right[k] / support[k]))[:_CLASSES_IN_FULL]
+    console.print("Accuracy by class", style="bold")
+    table = Table("class", box=None, pad_edge=False)
+    for name in ("documents", "right"):
+        table.add_column(name, justify="right")
+    for k in there:
+        table.add_row(visible(names[k], 40), f"{int(support[k]):,}", f"{float(right[k] / support[k]):.1%}")
+    console.print(table, "")
 
 
 def _print_confusions(console: Any, facts: ModelFacts, confusion: Tensor, pairs: int) -> None:

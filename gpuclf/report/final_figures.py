@@ -69,6 +69,7 @@ def final_figures(
         weights=model_weights(model),
         importances=importances(model),
         tree=tree_lines(model),
+        forest=result.metrics.get("forest", {}),
         config_text=config_text,
         seconds=result.metrics["seconds"],
         device=result.metrics["device"],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpuclf.features.categorical import CategoryEncoder
 from gpuclf.models.forest.boosted_predictor import BoostedPredictor
-from gpuclf.models.forest.coded import layout
 from gpuclf.models.forest.predictor import ForestPredictor
+from gpuclf.train.forest_figures import input_names
 from gpuclf.train.model_file import Model
 
 _PRESENT = 2  # the code of a feature that a bag holds
@@ -17,7 +17,7 @@ def importances(model: Model) -> list[tuple[str, float]] | None:
         return None
     gain = model.predictor.gain[0].cpu()
     shares = (gain / gain.sum().clamp(min=1e-300)).tolist()
-    names = _inputs(model)
+    names = input_names(model)
     return sorted(zip(names, shares, strict=True), key=lambda pair: (-pair[1], pair[0]))
 
 
@@ -29,7 +29,7 @@ def tree_lines(model: Model, levels: int = 3, values: int = 5) -> list[str] | No
     forest = model.predictor
     if not isinstance(forest, ForestPredictor) or not forest.input.shape[1]:
         return None
-    names = _inputs(model)
+    names = input_names(model)
     input, left, first, size, rows = (
         part[0, 0].tolist() for part in (forest.input, forest.left, forest.first, forest.size, forest.rows)
     )
@@ -56,12 +56,6 @@ def tree_lines(model: Model, levels: int = 3, values: int = 5) -> list[str] | No
             branches = (f"{name} in {{{shown}{more}}}", "otherwise")
         waiting += [(left[node] + 1, depth + 1, branches[1]), (left[node], depth + 1, branches[0])]
     return lines
-
-
-def _inputs(model: Model) -> list[str]:
-    """The names of a forest's inputs, in its order."""
-    names = model.encoder.names
-    return [names[place] for place in layout(model.encoder.encode([]).rows).order.tolist()]
 
 
 def _value(model: Model, name: str, code: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,16 @@ def run_facts(folder: RunFolder) -> ModelFacts:
         sizes=sizes,
         importances=importances(model),
         tree=tree_lines(model),
+        forest=_forest(folder),
     )
+
+
+def _forest(folder: RunFolder) -> dict[str, Any]:
+    """What metrics.json has of a forest; nothing for other models, and for runs without that file."""
+    if not folder.metrics.is_file():
+        return {}
+    found: dict[str, Any] = json.loads(folder.metrics.read_bytes()).get("forest", {})
+    return found
 
 
 def _confusion(path: Path, classes: Sequence[str]) -> tuple[list[str], Tensor]:

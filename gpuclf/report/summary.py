@@ -66,6 +66,7 @@ class FinalFigures:
     ending: Sequence[str] = ()  # sentences on how training ended
     importances: Sequence[tuple[str, float]] | None = None  # of a forest's inputs, highest first
     tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node
+    forest: Mapping[str, Any] = field(default_factory=dict)  # metrics.json "forest"
 
 
 def step_figures(row: StepRow) -> dict[str, float]:

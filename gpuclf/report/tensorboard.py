@@ -6,8 +6,9 @@ the whole run (refit, test, PR curves, pictures, histograms, text) is in the run
 
 Tags: `fit/*` figures of the training steps and `held_out/*` metrics, means over the cell's folds and seeds; `runs/*`
 the single folds and seeds; `summary/*` the cell's figures in metrics.json; `refit/*` the chosen cell on all rows;
-`test/*`; `gold/*` a tagger's figures against gold tags. Steps are the learner's (from 1), final figures stand at step
-0; every tag has each step once, rising.
+`test/*`; `gold/*` a tagger's figures against gold tags; `forest/*` a forest's, accuracy being a curve over the number
+of its trees; `importance/*`, `splits/*`, `permutation/*` of its inputs. Steps are the learner's (from 1), final figures
+stand at step 0; every tag has each step once, rising.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from torch import Tensor
 from gpuclf.data.atomic_write import named_faults
 from gpuclf.report.cell_curve import CellCurve
 from gpuclf.report.explain import top_features
+from gpuclf.report.forest_record import forest_scalars
 from gpuclf.report.grid_figure import grid_figure
 from gpuclf.report.plots import confusion_figure, png, pr_figure
 from gpuclf.report.ranking_curve import pr_curve, thin
@@ -135,6 +137,8 @@ class TensorBoardLog:
             root([_picture("pictures/grid", png(grid))])
         if figures.importances is not None:
             root([_scalar(f"importance/{name}", share) for name, share in figures.importances[:_INPUTS]])
+        for step, scalars in forest_scalars(figures.forest):
+            self._root.add(step, [_scalar(tag, value) for tag, value in scalars.items()])
         if figures.weights is not None:
             root(_weight_histograms(figures.weights, figures.classes))
         root([_picture(f"pictures/{name}", encoded) for name, encoded in figures.pictures.items()])

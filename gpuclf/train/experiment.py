@@ -18,6 +18,7 @@ from gpuclf.train.corpus import Corpus
 from gpuclf.train.corpus_source import CorpusSource
 from gpuclf.train.distribution import rank
 from gpuclf.train.final_stage import FINAL, SeedModel, kept_models, train_final
+from gpuclf.train.forest_figures import forest_figures
 from gpuclf.train.grid import Cell, expand, seeds_of
 from gpuclf.train.grid_stage import GridResult, out_of_fold, run_grid
 from gpuclf.train.input_files import require_inputs
@@ -27,7 +28,7 @@ from gpuclf.train.nested import nested_record
 from gpuclf.train.options import ExperimentOptions
 from gpuclf.train.run_context import RunContext
 from gpuclf.train.selection import CellRecord, RunRecord, cell_records
-from gpuclf.train.views import fold_record, held_out_split
+from gpuclf.train.views import Split, fold_record, held_out_split, whole_split
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def _finished(
         "final": [{"seed": m.seed, "status": m.status, "steps": m.steps} for m in models],
         "classes": list(corpus.classes),
     }
-    test = None
+    test, judged = None, None
     with context.watch.timed("evaluate"):
         if options.test is not None:
             encoded = read_labelled(
@@ -134,6 +135,7 @@ def _finished(
             test = predict_labelled(models[0].model, encoded)
             metrics |= _test_figures(models, test, encoded, len(corpus.classes))
             _note_unknown(context, options.test.file, test, len(corpus.classes))
+            judged = (encoded, test.gold)
         held_out = None
         if grid is not None:
             held_out = _held_out_predictions(corpus, grid) if calibration is None else calibration.held_out
@@ -144,12 +146,21 @@ def _finished(
                 settings, simplest = [other.settings for other in cells], cells[0].options.model.simplest
                 metrics["nested"] = nested_record(settings, grid.state.records, options.select, simplest)
             metrics["out_of_fold"] = figures(held_out, models[0].model.probabilities, len(corpus.classes))
+        forest = forest_figures(models[0], corpus, _trained_on(options, corpus, grid), judged, options.run.permutations)
+        if forest is not None:
+            metrics["forest"] = forest
     if calibration is not None:
         metrics["calibration"] = calibration.record
         _note_uncalibrated(context, calibration)
     metrics["seconds"] = {name: round(value, 6) for name, value in context.watch.seconds.items()}
     metrics["device"] = str(context.device)
     return ExperimentResult(metrics, models, corpus, test, held_out)
+
+
+def _trained_on(options: ExperimentOptions, corpus: Corpus, grid: GridResult | None) -> Split:
+    """The split whose first view the final model was trained on."""
+    kept = None if grid is None or _refits(options) else held_out_split(options, corpus)
+    return whole_split(corpus) if kept is None else kept
 
 
 def _without_grid(cells: Sequence[Cell], models: Sequence[SeedModel]) -> list[CellRecord]:

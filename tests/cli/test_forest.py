@@ -42,16 +42,64 @@ def test_a_table_is_learnt_shown_and_predicted(gpuclf: Gpuclf, name: str) -> Non
     figures = metrics_of(run)["test"]
     assert figures["accuracy"] == 1.0
     assert set(figures["per_class"]) == {"7", "8", "9"}
+    _record_is_whole(metrics_of(run)["forest"], name)
     shown = gpuclf.done("show", run).out
     assert "colour" in shown
+    assert "levels deep" in shown
+    assert "accuracy lost" in shown
+    assert ("strength" in shown) == (name != "boosting")
+    assert [line.split() for line in shown.splitlines() if line.startswith("8 ")] == [["8", "30", "100.0%"]]
     assert ("The top of the first tree" in shown) == (name != "boosting")
     page = (run / "report.html").read_text(encoding="utf-8")
-    assert "Shares of what all splits gained" in page
+    assert "share of what all splits gained" in page
+    assert f"accuracy by the number of {'rounds' if name == 'boosting' else 'trees'}" in page
     assert ("rows, by " in page) == (name != "boosting")
     unlabelled = gpuclf.text("new.tsv", table(25, labelled=False))
     lines = gpuclf.done("predict", run, unlabelled, "--format", "jsonl", "--proba").records
     assert len(lines) == 25
     assert {record["label"] for record in lines} <= {"7", "8", "9"}
+
+
+def _record_is_whole(forest: dict[str, Any], name: str) -> None:
+    """metrics.json "forest" of a run with 60 test documents."""
+    rounds = 12 * 3 if name == "boosting" else 12
+    assert forest["trees"] == rounds
+    assert forest["nodes"]["least"] <= forest["nodes"]["mean"] <= forest["nodes"]["most"]
+    assert forest["depth"]["most"] >= 1
+    curves = forest["accuracy_by_rounds" if name == "boosting" else "accuracy_by_trees"]
+    judged = ["out_of_bag", "test"] if name == "sorted" else ["test"]
+    assert list(curves) == judged
+    assert curves["test"]["trees"] == [*range(1, 9), 10, 11, 12]
+    assert curves["test"]["accuracy"][-1] == 1.0
+    if name != "boosting":
+        assert list(forest["strength"]) == judged
+        assert forest["strength"]["test"]["documents"] == 60
+        assert 0 < forest["strength"]["test"]["strength"] <= 1
+    inputs = forest["inputs"]
+    assert sum(about["gain"] for about in inputs.values()) == pytest.approx(1.0)
+    assert sum(about["splits"] for about in inputs.values()) == pytest.approx(1.0)
+    assert inputs["colour"]["permutation"]["mean"] > 0.1
+    assert abs(inputs["shape"]["permutation"]["mean"]) < 0.1
+    assert forest["permutation"] == {"rows_are": "test", "repeats": 5, "documents": 60}
+    assert forest["unseen"] == {"documents": 0, "values": 0, "rows_are": "test"}
+
+
+def test_figures_come_from_held_out_rows_where_there_is_no_test_file(gpuclf: Gpuclf) -> None:
+    """A model that validation has kept is judged on what it was not trained on, and so are the values new to it."""
+    rows = table(160).splitlines()
+    rows[1:41:4] = [line.replace("red", f"rare{n}") for n, line in enumerate(rows[1:41:4])]
+    file = gpuclf.text("train.tsv", "\n".join(rows) + "\n")
+    sections = {"features": {"type": "categorical"}, "data": TABLE | {"train": file}}
+    run = gpuclf.trained(
+        {"type": "forest", "n_estimators": 4}, **sections, validation={"fraction": 0.5}, run={"permutations": 2}
+    )
+    forest = metrics_of(run)["forest"]
+    assert forest["permutation"] == {"rows_are": "held_out", "repeats": 2, "documents": 80}
+    assert forest["strength"]["held_out"]["accuracy"] == metrics_of(run)["out_of_fold"]["accuracy"]
+    assert forest["unseen"]["documents"] > 0
+    assert forest["inputs"]["colour"]["unseen"] == forest["unseen"]["values"]
+    bare = gpuclf.trained({"type": "forest", "n_estimators": 4}, **sections)
+    assert not {"strength", "permutation", "unseen"} & set(metrics_of(bare)["forest"])
 
 
 def test_codes_are_no_features_for_a_linear_model(gpuclf: Gpuclf) -> None:

@@ -48,7 +48,7 @@ def by_definition(votes: Tensor, labels: Tensor, may: Tensor, tie: Tensor) -> tu
         voters = [tree for tree in range(TREES) if may[tree, doc]]
         if not voters:
             continue
-        share = sum(votes[tree, doc] for tree in voters) / len(voters)
+        share = votes[voters, doc].mean(0)
         rival = max((k for k in range(CLASSES) if k != label), key=lambda k: float(share[k] + 1e-9 * tie[k]))
         accuracy.append(float((share * len(voters) + TIE_MASS * tie).argmax() == label))
         margin.append(float(share[label] - share[rival]))
@@ -95,7 +95,7 @@ def test_out_of_bag_are_the_rows_that_the_samples_of_growth_left_out() -> None:
     out = left_out_of_bags(member, 0, TREES)
     weight = bootstrap_weights(member, tree_keys(torch.tensor(0), torch.arange(TREES)))
     assert torch.equal(out, (weight == 0) & member)
-    learner = options({"bootstrap": True}, TREES).build(TrainOptions(), [])
+    learner: Any = options({"bootstrap": True}, TREES).build(TrainOptions(), [])
     state = learner.init(made)
     while not bool(learner.finished(made, state).all()):
         state = learner.step(made, state)

@@ -91,7 +91,7 @@ def margins(
         votes = torch.zeros(portion.numel(), forest.classes, dtype=torch.float64, device=codes.device)
         for tree in range(forest.trees):
             places = _places(may, tree, portion)
-            votes[places] += forest.votes(codes, places, tree)
+            _add(votes, places, forest.votes(codes, places, tree))
             if tree + 1 in right:
                 before, found = right[tree + 1], _right(forest, votes, gold)
                 right[tree + 1] = (before[0] + found[0], before[1] + found[1])
@@ -107,6 +107,14 @@ def _places(may: Tensor | None, tree: int, portion: Tensor) -> Tensor:
     if may is None:
         return torch.arange(portion.numel(), device=portion.device)
     return torch.nonzero(may[tree]).flatten()
+
+
+def _add(votes: Tensor, places: Tensor, more: Tensor) -> None:
+    """Adds to the rows `places` (all different) of votes. On the CPU one thread is enough for a single tree's votes."""
+    if votes.device.type == "cpu":
+        votes.numpy()[places.numpy()] += more.numpy()
+    else:
+        votes.index_add_(0, places, more)
 
 
 def _right(forest: LoneForest, votes: Tensor, gold: Tensor) -> tuple[int, int]:

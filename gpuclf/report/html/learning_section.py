@@ -20,6 +20,8 @@ _TRAINING = (
     "fit/gradient_norm",
     "fit/loss",
     "fit/objective",
+    "fit/oob_accuracy",
+    "fit/depth",
 )  # the first two that there are
 _FALLING = frozenset({"fit/gap", "fit/gradient_norm"})  # by powers of ten, so on a log scale
 

@@ -119,7 +119,7 @@ def _sections(facts: PageFacts) -> Iterator[Section]:
             ),
         )
     if figures.importances is not None:
-        yield "forest", "Inputs", forest_section(figures.importances, figures.tree)
+        yield "forest", "Forest", forest_section(figures.importances, figures.tree, figures.forest)
     else:
         yield "features", "Top features", features_section(figures.weights, figures.feature_names, figures.classes)
     wrong = 0 if facts.confusion is None else int(facts.confusion.sum() - facts.confusion.diagonal().sum())
