@@ -1,0 +1,171 @@
+"""L-BFGS for linear-chain conditional random fields, all replicas in lockstep, each with steps of its own.
+
+A replica has converged when F is at most tol · F above its minimum, by the estimate in `_measured`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from gpuclf.models.learner import Problem
+from gpuclf.models.linear.chain_objective import ChainObjective, sequences
+from gpuclf.models.linear.chain_predictor import ChainPredictor
+from gpuclf.models.linear.objective import float_type
+from gpuclf.models.replica_axis import replica_field
+from gpuclf.ops.chain_sums import ChainSums
+from gpuclf.ops.replica_vectors import replica_combination, replica_dots
+from gpuclf.ops.sparse_gradient import Columns, columns_of
+from gpuclf.optim.lbfgs import History, descent_direction, empty_history, forget, next_slot, remember, rescaled
+from gpuclf.optim.line_search import wolfe_step
+
+MEMORY = 6  # steps that L-BFGS remembers
+_SLACK = 3.0  # how far the estimate with the diagonal of the Hessian is corrected
+_FRESH = 16  # iterations after which the Hessian's diagonal is taken anew; the first ones come sooner
+
+
+@dataclass(frozen=True)
+class ChainState:
+    """After `count` iterations, over the tokens by feature (`made`). point, gradient, inverse (V+1+K, R, K): see
+    gpuclf.models.linear.chain_objective; nodes (tokens, R, K): scores of the point.
+
+    value, gap, length (R,) float64: F; relative estimate of F above its minimum; the last step along its direction.
+    """
+
+    count: int
+    made: Columns
+    history: History
+    point: Tensor = replica_field(1)
+    nodes: Tensor = replica_field(1)
+    gradient: Tensor = replica_field(1)
+    inverse: Tensor = replica_field(1)
+    value: Tensor = replica_field()
+    gap: Tensor = replica_field()
+    length: Tensor = replica_field()
+
+
+@dataclass(frozen=True)
+class ChainDescent:
+    """The learner; see the module. C comes per replica, or from here where no grid varies it."""
+
+    C: float
+    tol: float
+    decode: Literal["marginal", "viterbi"]
+
+    def init(self, problem: Problem) -> ChainState:
+        """All weights zero."""
+        rows = sequences(problem)
+        dtype = float_type(problem)
+        made = columns_of(rows.crow, rows.col, rows.val.to(dtype), rows.num_features)
+        objective = ChainObjective.of(problem, made, self.C)
+        point = objective.zero(problem.num_classes, dtype)
+        nodes = objective.nodes(point)
+        sums = objective.sums(nodes, objective.moves(point))
+        value, gradient = objective.value_and_gradient(point, sums, nodes)
+        state = ChainState(
+            count=0,
+            made=made,
+            history=empty_history(MEMORY, point),
+            point=point,
+            nodes=nodes,
+            gradient=gradient,
+            inverse=objective.inverse_diagonal(sums),
+            value=value,
+            gap=torch.zeros_like(value),
+            length=torch.zeros_like(value),
+        )
+        return _measured(state)
+
+    def step(self, problem: Problem, state: ChainState) -> ChainState:
+        """One iteration: a quasi-Newton direction, a Wolfe step along it, and what it taught."""
+        objective = ChainObjective.of(problem, state.made, self.C)
+        direction = descent_direction(state.history, state.gradient, state.inverse)
+        search = _Line(objective, state, direction)
+        slope = replica_dots([(direction, state.gradient)])[0]
+        rounding = 1e-13 if state.point.dtype == torch.float64 else 1e-7
+        length = wolfe_step(search, state.value, slope, torch.ones_like(slope), rounding)
+        moved, change = next_slot(state.history)
+        replica_combination(length[None], [direction], out=moved)
+        point = state.point + moved
+        nodes, sums = search.at(length)
+        value, gradient = objective.value_and_gradient(point, sums, nodes)
+        torch.sub(gradient, state.gradient, out=change)
+        history = forget(remember(state.history, gradient, state.inverse, replica_dots), length == 0)
+        after = replace(
+            state,
+            count=state.count + 1,
+            history=history,
+            point=point,
+            nodes=nodes,
+            gradient=gradient,
+            value=value,
+            length=length,
+        )
+        return _measured(_rescaled(objective, after, sums))
+
+    def finished(self, problem: Problem, state: ChainState) -> Tensor:
+        """Converged, as the module says. A replica that finds no lower point has not."""
+        return state.gap <= self.tol
+
+    def result(self, problem: Problem, state: ChainState) -> ChainPredictor:
+        columns = sequences(problem).num_features + 1
+        weights, moves = state.point[:columns], state.point[columns:].permute(1, 0, 2)
+        return ChainPredictor(weights.float().clone(), moves.float().contiguous(), self.decode)
+
+    def alternatives(self, problem: Problem, state: ChainState) -> dict[str, ChainPredictor]:
+        return {}
+
+    def progress(self, problem: Problem, state: ChainState) -> dict[str, Tensor]:
+        """F, the estimate of its relative distance from the minimum, and the step."""
+        return {"objective": state.value, "gap": state.gap, "step_size": state.length}
+
+
+class _Line:
+    """F along a direction as a function of the step (R,); keeps the sums of the last steps asked for."""
+
+    def __init__(self, objective: ChainObjective, state: ChainState, direction: Tensor):
+        self._objective, self._state = objective, state
+        self._along, self._turn = objective.nodes(direction), objective.moves(direction)
+        here, there = state.point[1:], direction[1:]
+        self._square, self._mixed, self._own = replica_dots([(here, here), (here, there), (there, there)])
+        self._moves = objective.moves(state.point)
+        self._last: tuple[Tensor, Tensor, ChainSums] | None = None
+
+    def __call__(self, step: Tensor) -> tuple[Tensor, Tensor]:
+        """Value and slope, each (R,) float64."""
+        nodes, sums = self.at(step)
+        by_node, by_move = self._objective.by_score(sums)
+        slope = replica_dots([(by_node, self._along)])[0] + (by_move * self._turn).sum((1, 2))
+        moves = self._moves + step[:, None, None] * self._turn
+        value = self._objective.loss(sums, nodes, moves)
+        value = value + 0.5 * self._square + step * self._mixed + 0.5 * step * step * self._own
+        return value, slope + self._mixed + step * self._own
+
+    def at(self, step: Tensor) -> tuple[Tensor, ChainSums]:
+        """Scores (tokens, R, K) and sums at a step."""
+        if self._last is None or not torch.equal(self._last[0], step):
+            factors = torch.stack([torch.ones_like(step), step])
+            nodes = replica_combination(factors, [self._state.nodes, self._along])
+            moves = self._moves + step[:, None, None] * self._turn
+            self._last = (step.clone(), nodes, self._objective.sums(nodes, moves))
+        return self._last[1], self._last[2]
+
+
+def _rescaled(objective: ChainObjective, state: ChainState, sums: ChainSums) -> ChainState:
+    """With the Hessian's diagonal of now, where it is time to take it again."""
+    count = state.count
+    if not ((count <= _FRESH and count & (count - 1) == 0) or count % _FRESH == 0):
+        return state
+    inverse = objective.inverse_diagonal(sums)
+    return replace(state, inverse=inverse, history=rescaled(state.history, state.gradient, inverse, replica_dots))
+
+
+def _measured(state: ChainState) -> ChainState:
+    """With the estimate of how far F is above its minimum: at most ‖∇F‖²/2, and nearly ∇F · H⁻¹∇F / 2."""
+    slopes = state.gradient
+    square, near = replica_dots([(slopes, slopes), (slopes, slopes, state.inverse)]).clamp(min=0)
+    above = torch.minimum(square, _SLACK * near) / 2
+    return replace(state, gap=torch.where(square > 0, above / state.value, 0.0))
