@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gpuclf.data.intake import Body, Intake, SentenceBody, TextBody
-from gpuclf.data.options import COLUMNS_OF_WORDS, CONTEXT_FORMATS, FORMATS, SENTENCE_FORMATS, DataOptions
+from gpuclf.data.options import COLUMNS_OF_WORDS, CONTEXT_FORMATS, FORMATS, PROPBANK, SENTENCE_FORMATS, DataOptions
 from gpuclf.data.paths import as_written, require_file
 from gpuclf.data.readers.conll import ConllParser
 from gpuclf.data.readers.conllu import ConlluParser
@@ -20,6 +20,7 @@ from gpuclf.data.readers.jsonl import JsonlParser
 from gpuclf.data.readers.line_reader import LineParser, LineReader
 from gpuclf.data.readers.lines import LinesParser
 from gpuclf.data.readers.parquet import ParquetReader, refuse_compressed
+from gpuclf.data.readers.propbank import PropbankReader
 from gpuclf.data.readers.senseval import SensevalParser
 from gpuclf.data.readers.sentences import SentencesParser
 from gpuclf.data.readers.svmlight import IndexedBody, SvmlightParser
@@ -28,7 +29,7 @@ from gpuclf.data.readers.vw import NamedBody, VwParser
 from gpuclf.data.readers.wsd import WsdParser
 from gpuclf.data.records import Reader, ReadReport
 from gpuclf.data.source import Source
-from gpuclf.data.table_rows import TableRows, table_body
+from gpuclf.data.table_rows import TableBody, TableRows, table_body
 from gpuclf.faults import UserFault
 
 ENDINGS = {
@@ -90,7 +91,7 @@ def open_reader(
     """
     require_file(path, folder=True)
     format, how = _format_of(path, options)
-    if format != "directory":
+    if format not in ("directory", PROPBANK):
         require_file(path)
     report = ReadReport(path, format)
     if how:
@@ -102,6 +103,10 @@ def open_reader(
         body = _body(format, options, labelled)
         intake = Intake(report, options, body, labelled=labelled, limit=limit)
         return ParquetReader(TableRows(intake, body), intake, chunk_docs=chunk_docs)
+    if format == PROPBANK:
+        table = TableBody(options.categorical, ())
+        intake = Intake(report, options, table, labelled=labelled, limit=limit)
+        return PropbankReader(intake, table, chunk_docs=chunk_docs)
     if format == "directory":
         body = _body(format, options, labelled)
         intake = Intake(report, options, body, labelled=labelled, limit=limit)
@@ -126,7 +131,7 @@ def open_text_stream(
     `format`: "lines" (every line is a document, whatever the format of the training file) or any line-based format.
     Raises: UserFault for a format that is not read by lines.
     """
-    if format not in FORMATS or format in ("parquet", "directory"):
+    if format not in FORMATS or format in ("parquet", "directory", PROPBANK):
         raise UserFault(f"format {format!r} cannot be read from a stream", file=name, remedy="give a file instead")
     if format == "lines" and labelled:
         raise UserFault("a stream of lines has no labels", file=name, remedy="give a file with its labels")

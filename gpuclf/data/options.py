@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import codecs
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from gpuclf.data.paths import ConfigPath, resolve_path
+from gpuclf.data.roles.argument import BASELINE, FEATURES
 
 Format = Literal[
     "tsv",
@@ -24,9 +25,11 @@ Format = Literal[
     "sentences",
     "wsd",
     "senseval",
+    "propbank",
 ]
 FORMATS: tuple[str, ...] = get_args(Format)
 COLUMNS_OF_WORDS = ("conll", "conllu")  # formats with one word a line
+PROPBANK = "propbank"
 SENTENCE_FORMATS = (*COLUMNS_OF_WORDS, "sentences")
 CONTEXT_FORMATS = ("wsd", "senseval")  # contexts of one ambiguous word
 ColumnRef = str | int  # a column by its name, or by its place counted from 0
@@ -75,6 +78,11 @@ class DataOptions(BaseModel):
     tokenize: Literal["blanks", "words"] = Field(
         "blanks", description="sentences: tokens are parted by blanks, or found by features.token_pattern"
     )
+    words: ConfigPath | None = Field(
+        None, description="propbank: CoNLL-U file or folder with the words of its documents"
+    )
+    trees: ConfigPath | None = Field(None, description="propbank: bracketed trees that .prop files point into")
+    annotations: ConfigPath | None = Field(None, description="propbank: folder that a list of files is relative to")
     limit: int | None = Field(None, ge=1, description="read only so many documents of the training file")
 
     @field_validator("index_base", mode="before")
@@ -141,6 +149,29 @@ class DataOptions(BaseModel):
         for key, known in (("tokens", COLUMNS_OF_WORDS), ("gold", COLUMNS_OF_WORDS), ("tokenize", ("sentences",))):
             if self.format not in (None, *known) and getattr(self, key) != type(self).model_fields[key].default:
                 raise ValueError(f"{key} belongs to format {' or '.join(known)}, not {self.format}")
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _arguments_have_features(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("format") == PROPBANK and "categorical" not in given:
+            return {**given, "categorical": list(BASELINE)}
+        return given
+
+    @model_validator(mode="after")
+    def _propbank_fits(self) -> DataOptions:
+        if self.format != PROPBANK:
+            for key in ("words", "trees", "annotations"):
+                if self.format is not None and getattr(self, key) is not None:
+                    raise ValueError(f"{key} belongs to format {PROPBANK}, not {self.format}")
+            return self
+        unknown = [name for name in self.categorical if name not in FEATURES]
+        if unknown:
+            raise ValueError(f"an argument has no feature {unknown[0]!r}; it has {', '.join(FEATURES)}")
+        if self.numeric:
+            raise ValueError("an argument of a verb has no numbers: leave numeric out")
+        if self.group not in (None, "document", "sentence"):
+            raise ValueError(f"arguments are grouped by document or sentence, not {self.group!r}")
         return self
 
     @property
