@@ -40,6 +40,7 @@ NAMES = [
     "srl/paper/lazy.yaml",
     "srl/paper/merged_values.yaml",
     "srl/paper/new.yaml",
+    "srl/propbank.yaml",
     "srl/sorted.yaml",
     "tagging/ewt.yaml",
 ]
