@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from gpuclf.models.decomposable.options import DecomposableOptions
+from gpuclf.models.decomposable.predictor import DecomposablePredictor
 from gpuclf.models.forest.boosted_predictor import BoostedPredictor
 from gpuclf.models.forest.options import ForestOptions
 from gpuclf.models.forest.predictor import ForestPredictor
@@ -36,6 +38,7 @@ ModelOptions = Annotated[
     | ArowOptions
     | ScwOptions
     | TypeTaggerOptions
+    | DecomposableOptions
     | ForestOptions,
     Field(discriminator="type"),
 ]
@@ -52,6 +55,7 @@ LEARNERS: dict[str, type[LearnerOptions]] = {
     "arow": ArowOptions,
     "scw": ScwOptions,
     "type_tagger": TypeTaggerOptions,
+    "decomposable": DecomposableOptions,
     "forest": ForestOptions,
 }
 
@@ -60,6 +64,7 @@ PREDICTORS: dict[str, type[Any]] = {
     "linear": LinearPredictor,
     "bernoulli": BernoulliPredictor,
     "type_tagger": TypeTagger,
+    "decomposable": DecomposablePredictor,
     "forest": ForestPredictor,
     "boosted_trees": BoostedPredictor,
 }

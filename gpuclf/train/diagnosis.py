@@ -7,7 +7,7 @@ is what is left when everything that comes after it is learnt from the very docu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ from gpuclf.data.splits import document_keys
 from gpuclf.faults import UserFault
 from gpuclf.features.encoded import Encoded
 from gpuclf.features.rows import CodeRows, Rows, SparseRows, Views, rows_to
+from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.views import row_scale_of
+from gpuclf.features.word_sets import held_out_codes
 from gpuclf.models.learner import LearnerOptions, Problem
 from gpuclf.train.grid import Cell, with_settings
 from gpuclf.train.labelled_file import predict_labelled, read_labelled
@@ -126,7 +128,12 @@ def saturated_errors(kinds: NDArray[np.int64], gold: NDArray[np.int64]) -> int:
 
 
 def _encoded(model: Model, file: Path) -> Encoded:
-    return read_labelled(model, model.data, file, "diagnosis", SilentObserver(), Stopwatch())
+    """The documents; contexts as the inputs that the model's own word sets make of them."""
+    encoded = read_labelled(model, model.data, file, "diagnosis", SilentObserver(), Stopwatch())
+    if isinstance(encoded.rows, SenseRows):
+        assert model.col_scale is not None
+        return replace(encoded, rows=held_out_codes(encoded.rows, model.col_scale.cpu()))
+    return encoded
 
 
 def _scales(model: Model, rows: Rows, device: torch.device) -> tuple[Tensor | None, Tensor | None]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from gpuclf.data.open import ENDINGS
-from gpuclf.data.options import COLUMNS_OF_WORDS, SENTENCE_FORMATS, DataOptions
+from gpuclf.data.options import COLUMNS_OF_WORDS, CONTEXT_FORMATS, SENTENCE_FORMATS, DataOptions
 from gpuclf.faults import UserFault
 from gpuclf.models.registry import learner_options
 from gpuclf.models.train_options import TrainOptions
@@ -21,9 +21,9 @@ LOOP_KEYS = frozenset(
 _TABLES = frozenset({"tsv", "csv", "jsonl", "parquet"})
 # Keys of the `data` section that mean something to some formats only.
 FORMATS_OF_KEY = {
-    "label": _TABLES,
+    "label": _TABLES | {"wsd"},
     "text": _TABLES,
-    "id": _TABLES | {"vw"},
+    "id": _TABLES | {"vw", "wsd"},
     "group": _TABLES,
     "columns": frozenset({"tsv", "csv", "conll"}),
     "header": frozenset({"tsv", "csv"}),
@@ -172,7 +172,8 @@ def _stopping_faults(options: ExperimentOptions) -> Iterator[UserFault]:
 
 def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
     holds = _contents(data)
-    wanted = {"features": "as_given", "table": "table", "sentences": "word_types"}.get(holds, "bag_of_words")
+    types = {"features": "as_given", "table": "table", "sentences": "word_types", "contexts": "word_sense"}
+    wanted = types.get(holds, "bag_of_words")
     if features == wanted or (features, holds) in (("word_types", "texts"), ("categorical", "table")):
         return
     reasons = {
@@ -180,12 +181,14 @@ def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
         "table": "data.categorical and data.numeric name columns of a table",
         "texts": "the data are texts",
         "sentences": f"files of format {_format(data)} hold sentences of tokens",
+        "contexts": f"files of format {_format(data)} hold contexts of an ambiguous word",
     }
     needs = {
         "bag_of_words": "texts (data.text)",
         "as_given": f"a format that holds features ({', '.join(NUMBERED_FORMATS)})",
         "table": "columns (data.categorical, data.numeric)",
         "categorical": "columns (data.categorical, data.numeric)",
+        "word_sense": f"contexts of an ambiguous word (format {', '.join(CONTEXT_FORMATS)})",
         "word_types": f"sentences (format {', '.join(SENTENCE_FORMATS)}) or texts",
     }
     yield UserFault(
@@ -197,6 +200,12 @@ def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
 
 def _row_faults(options: ExperimentOptions) -> Iterator[UserFault]:
     """Features that give rows which the learner does not read."""
+    if options.features.type == "word_sense" and "contexts" not in options.model.reads:
+        yield UserFault(
+            f"{options.model.type} does not read contexts, whose word sets differ between training and held-out rows",
+            key="model.type",
+            remedy="train a decomposable model, or write the words as texts and use bag_of_words",
+        )
     if options.features.type == "categorical" and "codes" not in options.model.reads:
         yield UserFault(
             f"{options.model.type} weighs features, and categorical gives codes of values",
@@ -226,6 +235,8 @@ def _contents(data: DataOptions) -> str:
         return "features"
     if _format(data) in SENTENCE_FORMATS:
         return "sentences"
+    if _format(data) in CONTEXT_FORMATS:
+        return "contexts"
     return "table" if data.is_table else "texts"
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gpuclf.features.options import FeatureOptions, WordTypesOptions
 from gpuclf.features.rows import Rows, SparseRows, Views, rows_to
+from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.views import fit_views
 from gpuclf.models.learner import LearnerOptions, Problem
 from gpuclf.models.train_options import TrainOptions
@@ -129,6 +130,8 @@ def views_fit_together(corpus: Corpus, budget: int, views: int) -> bool:
 
 def _view_bytes(corpus: Corpus) -> int:
     """A view's training mask and its scales of columns and rows."""
+    if isinstance(corpus.rows, SenseRows):
+        return 4 * corpus.rows.num_words * (len(corpus.classes) + 1) + corpus.num_docs
     if not isinstance(corpus.rows, SparseRows):
         return corpus.num_docs
     return 4 * (corpus.rows.num_features + 1) + 5 * corpus.num_docs

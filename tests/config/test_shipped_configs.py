@@ -43,6 +43,8 @@ NAMES = [
     "srl/propbank.yaml",
     "srl/sorted.yaml",
     "tagging/ewt.yaml",
+    "wsd/decomposable.yaml",
+    "wsd/mix.yaml",
 ]
 
 

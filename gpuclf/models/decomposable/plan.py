@@ -1,0 +1,110 @@
+"""What a decomposable learner was told, ready for work: names resolved, splits of training rows drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gpuclf.data.splits import fold_of, holdout
+from gpuclf.faults import UserFault
+from gpuclf.features.rows import CodeRows, Rows
+from gpuclf.models.decomposable.criteria import Rules
+from gpuclf.models.learner import Problem
+from gpuclf.ops.counter_hash import hash64_numpy
+
+_SPLIT = 0xDEC0
+CLASS_NAME = "class"
+Edges = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """See DecomposableOptions for the fields of the same names."""
+
+    rules: Rules
+    direction: str
+    start: str
+    power: float
+    max_clique: float
+    max_cells: float
+    max_edges: float
+    fixed: Edges
+    forbidden: Edges
+    permutations: int
+    select: str
+    select_by: str
+    near: bool
+    fraction: float
+    inner_folds: int
+    combine: str
+    backoff: str
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether models are judged on their own training rows, each without its counts."""
+        return self.select == "leave_one_out" or self.combine == "switch"
+
+    @property
+    def keeps_sequence(self) -> bool:
+        """Whether a predictor needs every model of the sequence."""
+        return self.combine != "none" or self.backoff == "next_simpler"
+
+
+@dataclass(frozen=True)
+class Track:
+    """The rows (docs,) bool that one search is counted on, and those that judge its models."""
+
+    train: Tensor
+    judged: Tensor
+
+
+def tracks_of(plan: Plan, problem: Problem, replica: int) -> list[Track]:
+    """The searches of a replica. Splits are by hash of (seed, document), stratified, of its own training rows."""
+    train = problem.views.train[int(problem.replicas.view[replica])] & (problem.labels >= 0)
+    if not bool(train.any()):
+        raise UserFault("a training set has no labelled document", remedy="give more data or fewer folds")
+    nobody = torch.zeros_like(train)
+    if plan.select in ("criterion", "leave_one_out"):
+        return [Track(train, train if plan.leaves_out else nobody)]
+    seed = int(hash64_numpy(_SPLIT, int(problem.replicas.seed[replica])))
+    rows = torch.nonzero(train).flatten()
+    keys, labels = problem.keys[rows].cpu().numpy(), problem.labels[rows].cpu().numpy()
+    if plan.select == "heldout":
+        stratified = bool((np.bincount(labels) > 1).any())
+        held = holdout(keys, labels, plan.fraction, seed, stratified)
+        return [_split(train, rows, held)]
+    folds = fold_of(keys, labels, None, plan.inner_folds, seed, True, True)
+    return [Track(train, nobody), *(_split(train, rows, folds == fold) for fold in range(plan.inner_folds))]
+
+
+def _split(train: Tensor, rows: Tensor, held: NDArray[np.bool_]) -> Track:
+    judged = torch.zeros_like(train)
+    judged[rows[torch.from_numpy(held).to(rows.device)]] = True
+    return Track(train & ~judged, judged)
+
+
+def edge_mask(edges: Edges, rows: Rows, size: int, key: str, device: torch.device) -> Tensor:
+    """(V, V) bool: the edges that are named, the class as "class". UserFault for names that no input has."""
+    mask = torch.zeros(size, size, dtype=torch.bool, device=device)
+    place = {CLASS_NAME: 0}
+    keys = rows.keys if isinstance(rows, CodeRows) else ()
+    place_of_key = {hashed: v for v, hashed in enumerate(keys, start=1)}
+    for pair in edges:
+        ends = []
+        for name in pair:
+            found = place.get(name, place_of_key.get(int(hash64_numpy(*name.encode()))))
+            if found is None:
+                raise UserFault(
+                    f"names {name!r}, which is no column of the table (nor {CLASS_NAME!r})",
+                    key=key,
+                    remedy="name inputs as in data.categorical; features of other types have no names for this",
+                )
+            ends.append(found)
+        if ends[0] == ends[1]:
+            raise UserFault(f"an edge from {pair[0]!r} to itself", key=key, remedy="name two variables")
+        mask[ends[0], ends[1]] = mask[ends[1], ends[0]] = True
+    return mask

@@ -1,0 +1,216 @@
+"""One search over graphs: which moves there are, what each is worth, and the best of them made.
+
+Tables are counted only for pairs whose separator is another than when they were counted last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gpuclf.models.decomposable.criteria import LEAST, Rules, log_chi2_tail, threshold, worth
+from gpuclf.models.decomposable.graph import CLASS, Members, move_factors
+from gpuclf.models.decomposable.variables import Variables
+from gpuclf.ops.cell_scores import Marginal, add_marginal
+from gpuclf.ops.chordal_moves import Moves, chordal_moves
+from gpuclf.ops.conditional_tables import conditional_statistics, permutation_counts
+from gpuclf.ops.counter_hash import hash64
+from gpuclf.ops.pair_tables import joint_counts, pair_statistics
+
+_MOST_VALUES = 4096  # of all variables together, whose tables are counted as one matrix
+FIGURES = 4  # of a pair: distance, degrees of freedom by values and by cells, the criterion's own
+_MARK = 0x5EED
+
+
+@dataclass(frozen=True)
+class Limits:
+    """add, remove: the kinds of moves. Inf where there is no limit. fixed, free (V, V) bool: edges that stay, and those
+    that may be there at all."""
+
+    add: bool
+    remove: bool
+    max_clique: float
+    max_cells: float
+    max_edges: float
+    fixed: Tensor
+    free: Tensor
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """A graph and its pairs: adjacent (V, V) bool; figures (V, V, 4) float64, NaN where a pair was never counted; key
+    (V, V) int64: the separator for which it was counted last. spent: of α, by tests that were passed."""
+
+    adjacent: Tensor
+    figures: Tensor
+    key: Tensor
+    spent: float
+
+
+@dataclass(frozen=True)
+class Move:
+    """An edge that is added, or taken away, with what it is worth, its distance, degrees of freedom and log p."""
+
+    a: int
+    b: int
+    added: bool
+    gain: float
+    distance: float
+    dof: float
+    log_p: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """rules and limits; statistic: 0 for G², else the power of the divergence; permutations, seed: of the exact test;
+    alpha; judged (docs,) bool: rows whose likelihood the criterion heldout looks at; ess: of that likelihood."""
+
+    rules: Rules
+    limits: Limits
+    power: float
+    permutations: int
+    seed: int
+    alpha: float
+    ess: float
+    judged: Tensor
+
+    def begin(self, variables: Variables, adjacent: Tensor) -> Frontier:
+        """The graph that the search begins with, and the tables of all pairs that have no separator."""
+        size = len(adjacent)
+        device = adjacent.device
+        figures = torch.full((size, size, FIGURES), torch.nan, dtype=torch.float64, device=device)
+        plain = self.rules.criterion not in ("exact", "heldout")
+        if plain and int(variables.num_values.sum()) <= _MOST_VALUES:
+            codes = variables.codes[:, variables.labels >= 0].T
+            values = variables.num_values.tolist()
+            found = pair_statistics(joint_counts(codes, values), values, variables.documents, self.power)
+            figures[..., :3] = found.to(device)
+            figures[..., 3] = 0
+        key = torch.zeros(size, size, dtype=torch.int64, device=device)
+        return Frontier(adjacent, figures, key, 0.0)
+
+    def refreshed(self, variables: Variables, frontier: Frontier) -> tuple[Frontier, Moves]:
+        """The frontier with the tables of every pair that may be moved now."""
+        size = len(frontier.adjacent)
+        marks = hash64(_MARK, torch.arange(size, device=frontier.adjacent.device))
+        moves = chordal_moves(frontier.adjacent, marks, self.limits.add, self.limits.remove)
+        movable = moves.add | moves.remove
+        stale = movable & ((moves.key != frontier.key) | torch.isnan(frontier.figures[..., 0]))
+        pairs = torch.nonzero(stale.triu())
+        if not len(pairs):
+            return frontier, moves
+        adjacent = frontier.adjacent
+        separators = adjacent[pairs[:, 0]] & adjacent[pairs[:, 1]]
+        found = self._counted(variables, adjacent, pairs, separators)
+        figures, key = frontier.figures.clone(), frontier.key.clone()
+        for a, b in ((0, 1), (1, 0)):
+            figures[pairs[:, a], pairs[:, b]] = found
+            key[pairs[:, a], pairs[:, b]] = moves.key[pairs[:, 0], pairs[:, 1]]
+        return replace(frontier, figures=figures, key=key), moves
+
+    def _counted(self, variables: Variables, adjacent: Tensor, pairs: Tensor, separators: Tensor) -> Tensor:
+        """(P, 4) figures of pairs with their separators."""
+        codes = variables.codes[:, variables.labels >= 0].contiguous()
+        values = variables.num_values
+        found = conditional_statistics(codes, values, pairs, separators, self.power)
+        own = torch.zeros(len(pairs), 1, dtype=torch.float64, device=found.device)
+        if self.rules.criterion == "exact":
+            times = self.permutations
+            above = permutation_counts(codes, values, pairs, separators, found[:, 0], times, self.seed)
+            own[:, 0] = torch.log((above + 1) / (times + 1))
+        if self.rules.criterion == "heldout":
+            own[:, 0] = torch.tensor([self._held_out_gain(variables, adjacent, *pair) for pair in pairs.tolist()])
+        return torch.cat([found, own], dim=1)
+
+    def _held_out_gain(self, variables: Variables, adjacent: Tensor, a: int, b: int) -> float:
+        """Log likelihood that adding an edge gains on the judged rows (of one that is there: what it has gained)."""
+        judged = torch.nonzero(self.judged).flatten()
+        scores = torch.zeros(self.judged.numel(), int(variables.num_values[CLASS]), dtype=torch.float64)
+        scores = scores.to(adjacent.device)
+        sign = -1 if bool(adjacent[a, b]) else 1
+        for members, power in move_factors(adjacent, a, b).items():
+            add_factor(scores, variables, members, sign * power, self.ess)
+        return float(scores[judged, variables.codes[CLASS, judged].long()].sum())
+
+    def best(self, variables: Variables, frontier: Frontier, moves: Moves) -> Move | None:
+        """The move that is worth most; None where none is worth anything, or none is allowed.
+
+        Ties (to nine decimals) go to fewer degrees of freedom, then to the pair of lower numbers.
+        """
+        limits = self.limits
+        pairs = torch.nonzero((moves.add & self._within(variables, frontier.adjacent) & limits.free).triu())
+        gone = torch.nonzero((moves.remove & ~limits.fixed).triu())
+        added = len(pairs)
+        pairs = torch.cat([pairs, gone])
+        if not len(pairs):
+            return None
+        figures = frontier.figures[pairs[:, 0], pairs[:, 1]].cpu().numpy()
+        dof = self._dof(variables, frontier.adjacent, pairs, figures)
+        level = threshold(self.rules, self.alpha, len(pairs), frontier.spent)
+        gain = worth(figures, dof, variables.documents, self.rules, level)
+        gain[added:] *= -1
+        least = -np.inf if self.rules.criterion == "g2" and limits.remove else LEAST
+        order = np.lexsort((np.arange(len(gain)), dof, -np.round(gain, 9)))
+        place = int(order[0])
+        if not gain[place] > least:
+            return None
+        a, b = pairs[place].tolist()
+        log_p = self._log_p(figures[place], dof[place])
+        return Move(a, b, place < added, float(gain[place]), float(figures[place, 0]), float(dof[place]), log_p)
+
+    def _log_p(self, figures: NDArray[np.float64], dof: float) -> float:
+        if self.rules.criterion == "exact":
+            return float(figures[3])
+        return float(log_chi2_tail(figures[:1], np.array([dof]))[0])
+
+    def _within(self, variables: Variables, adjacent: Tensor) -> Tensor:
+        """(V, V) bool: edges that may be added under the limits of size."""
+        limits = self.limits
+        allowed = torch.ones_like(adjacent)
+        if int(adjacent.sum()) // 2 + 1 > limits.max_edges:
+            return torch.zeros_like(adjacent)
+        if np.isfinite(limits.max_clique):
+            common = adjacent.float() @ adjacent.float()
+            allowed &= common + 2 <= limits.max_clique
+        if np.isfinite(limits.max_cells):
+            logs = torch.log(variables.levels.double())
+            inside = (adjacent.double() * logs) @ adjacent.double() + logs[:, None] + logs[None]
+            allowed &= inside <= np.log(limits.max_cells) + 1e-9
+        return allowed
+
+    def _dof(
+        self, variables: Variables, adjacent: Tensor, pairs: Tensor, figures: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Degrees of freedom of pairs (n, 2) by the rule that was asked for."""
+        if self.rules.dof != "unadjusted":
+            return figures[:, 1 if self.rules.dof == "strata" else 2]
+        levels = variables.occurring.double().clamp(min=1)
+        common = adjacent[pairs[:, 0]] & adjacent[pairs[:, 1]]
+        strata = torch.exp((common.double() * torch.log(levels)).sum(1)).round()
+        free: NDArray[np.float64] = ((levels[pairs] - 1).prod(1) * strata).cpu().numpy()
+        return free
+
+    def made(self, frontier: Frontier, move: Move) -> Frontier:
+        """The frontier after a move."""
+        adjacent = frontier.adjacent.clone()
+        adjacent[move.a, move.b] = adjacent[move.b, move.a] = move.added
+        spent = frontier.spent
+        if self.rules.correction == "sequential" and move.added:
+            spent += float(np.exp(move.log_p))
+        return replace(frontier, adjacent=adjacent, spent=spent)
+
+
+def add_factor(
+    scores: Tensor, variables: Variables, members: Members, power: int, ess: float, leave_out: bool = False
+) -> None:
+    """Adds power · log P(members) to scores (docs, K): hyper-Dirichlet, (n + ess / |T|) / (N + ess) a cell of table T
+    (Dawid & Lauritzen 1993), which is consistent between the tables of overlapping sets."""
+    mask = torch.zeros(len(variables.levels), dtype=torch.bool, device=scores.device)
+    mask[list(members)] = True
+    size = float(torch.exp(torch.log(variables.levels[mask].double()).sum()))
+    marginal = Marginal(mask, power, size, variables.documents, ess, leave_out)
+    add_marginal(scores, variables.codes, variables.num_values, variables.labels, marginal)
