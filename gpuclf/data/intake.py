@@ -80,8 +80,10 @@ class Intake:
         labelled: bool = True,
         limit: int | None = None,
         sentences: bool = False,
+        weighted: bool = False,
     ):
         """`sentences`: the records are sentences, which have no label of their own (their gold stands beside tokens).
+        `weighted`: records say how often they count.
 
         `predicting` says that every record is to be answered, an empty one too.
         """
@@ -89,6 +91,7 @@ class Intake:
         self.options = options
         self.labelled = labelled and not sentences
         self.predicting = not labelled
+        self.weighted = weighted
         self.file = as_written(report.path)
         self.pending = 0
         self.underflows = 0
@@ -107,6 +110,7 @@ class Intake:
         self._lines: list[int] = []
         self._labels: list[str] = []
         self._groups: list[str] = []
+        self._weights: list[float] = []
 
     @property
     def failed(self) -> bool:
@@ -125,6 +129,7 @@ class Intake:
         *,
         id: str | None = None,
         group: str | None = None,
+        weight: float = 1.0,
         empty: bool = False,
     ) -> int:
         """How many times the parser is to add the inputs of this record to the body: 0 when it is not taken.
@@ -148,6 +153,8 @@ class Intake:
         for copy, label in enumerate(given[:copies]):
             self._ids.append(name if copy == 0 else f"{name}#{copy + 1}")
             self._lines.append(line)
+            if self.weighted:
+                self._weights.append(weight)
             if self.labelled:
                 self._labels.append(label)
                 self.report.per_class[label] = self.report.per_class.get(label, 0) + 1
@@ -207,7 +214,8 @@ class Intake:
     def take(self) -> Chunk:
         """The documents collected since the last call."""
         labels = self._labels if self.labelled else None
-        chunk = Chunk(self._ids, self._lines, labels, groups=self._groups or None, **self._body.build())
+        groups, weights = self._groups or None, self._weights if self.weighted else None
+        chunk = Chunk(self._ids, self._lines, labels, groups=groups, weights=weights, **self._body.build())
         self.pending = 0
         self._new_lists()
         return chunk

@@ -98,10 +98,11 @@ def open_reader(
         report.notes.append(how)
     is_train = path == options.train
     limit = options.limit if is_train else None
+    weighted = is_train and labelled and options.weight is not None
     if format == "parquet":
         refuse_compressed(path.name, as_written(path))
         body = _body(format, options, labelled)
-        intake = Intake(report, options, body, labelled=labelled, limit=limit)
+        intake = Intake(report, options, body, labelled=labelled, limit=limit, weighted=weighted)
         return ParquetReader(TableRows(intake, body), intake, chunk_docs=chunk_docs)
     if format == PROPBANK:
         table = TableBody(options.categorical, ())
@@ -112,7 +113,7 @@ def open_reader(
         intake = Intake(report, options, body, labelled=labelled, limit=limit)
         return DirectoryReader(intake, body, chunk_docs=chunk_docs)
     beside = _label_source(path, options, labels, is_train) if format == "lines" and labelled else None
-    intake, parser = _line_parser(report, options, labelled, limit, index_base, beside)
+    intake, parser = _line_parser(report, options, labelled, limit, index_base, beside, weighted)
     return LineReader(Source(path), parser, intake, chunk_docs=chunk_docs, beside=beside)
 
 
@@ -199,10 +200,11 @@ def _line_parser(
     limit: int | None,
     index_base: int | None,
     beside: Source | None,
+    weighted: bool = False,
 ) -> tuple[Intake, LineParser]:
     body = _body(report.format, options, labelled)
     sentences = report.format in SENTENCE_FORMATS
-    intake = Intake(report, options, body, labelled=labelled, limit=limit, sentences=sentences)
+    intake = Intake(report, options, body, labelled=labelled, limit=limit, sentences=sentences, weighted=weighted)
     if report.format == "svmlight":
         given = None if options.index_base == "auto" else options.index_base
         report.index_base = given if index_base is None else index_base

@@ -49,6 +49,11 @@ class DataOptions(BaseModel):
     text: ColumnRef | list[ColumnRef] = Field("text", description="column of the text; several are joined by a blank")
     id: ColumnRef | None = Field(None, description="column of a unique name for each document (vw: `tag`)")
     group: ColumnRef | None = Field(None, description="column of the group: a group never straddles folds")
+    weight: ColumnRef | None = Field(
+        None,
+        description="column of how often a document of the training file counts, a number ≥ 0 (vw: `importance`); figures "
+        "on held-out and test documents count each of them once",
+    )
     columns: list[str] | None = Field(None, description="names of the columns of a file without a header line")
     header: bool = Field(True, description="whether the first line of a tsv or csv file names the columns")
     encoding: str = Field("utf-8", description="encoding of text files, always strict, e.g. cp1252")
@@ -102,7 +107,7 @@ class DataOptions(BaseModel):
             raise ValueError(f"unknown encoding {value!r}; common ones are utf-8, cp1252, latin-1, utf-16") from None
         return value if known.name != "utf-8-sig" else "utf-8"
 
-    @field_validator("label", "id", "group", "tokens", "gold")
+    @field_validator("label", "id", "group", "weight", "tokens", "gold")
     @classmethod
     def _place_is_not_negative(cls, value: ColumnRef | None) -> ColumnRef | None:
         if isinstance(value, int) and value < 0:
@@ -142,6 +147,8 @@ class DataOptions(BaseModel):
         label = [name for name in (*self.categorical, *self.numeric) if name == self.label]
         if label:
             raise ValueError(f"{self.label!r} is the label and cannot be an input as well")
+        if self.weight is not None and self.weight in (self.label, self.id):
+            raise ValueError(f"{self.weight!r} cannot be the weight and the label or id at once")
         if self.labels is not None and self.format not in (None, "lines"):
             raise ValueError(f"labels (a parallel file) belongs to format lines, not {self.format}")
         if self.gold is not None and self.gold == self.tokens:

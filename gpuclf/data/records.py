@@ -70,6 +70,7 @@ class Chunk:
     `lines` is the 1-based line where each record starts; `ids` are the id column, or the record number ("1", "2", …).
     `columns` is given by a table, beside `named`: its categorical inputs by column name, each a list of strings as long
     as the chunk.
+    `weights` says how often each document counts, finite and ≥ 0, where the config asks for weights of this file.
     A document with several labels that is repeated has the ids `7`, `7#2`, … and, without a group column, group `7`.
     """
 
@@ -81,6 +82,7 @@ class Chunk:
     named: NamedFeatures | None = None
     columns: dict[str, list[str]] | None = None
     groups: list[str] | None = None
+    weights: list[float] | None = None
     sentences: Sentences | None = None
     contexts: Contexts | None = None
 

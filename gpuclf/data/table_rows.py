@@ -12,6 +12,7 @@ from gpuclf.data.intake import Body, Intake, TextBody
 from gpuclf.data.numbers import float32_of
 from gpuclf.data.options import ColumnRef, DataOptions
 from gpuclf.data.records import NamedFeatures
+from gpuclf.data.row_weight import REMEDY, row_weight
 
 Cell = str | list[str] | None  # None is a null; a list holds several labels, and stands only in the label column
 
@@ -89,6 +90,8 @@ class TableRows:
         self._texts = [self._place(ref, "data.text") for ref in text_refs(options)]
         self._id = self._optional(options.id, "data.id")
         self._group = self._optional(options.group, "data.group")
+        weight = options.weight if intake.weighted else None
+        self._weight = None if weight is None else self._place(weight, "data.weight")
         self._categorical = [self._place(name, "data.categorical") for name in options.categorical]
         self._numeric = [self._place(name, "data.numeric") for name in options.numeric]
 
@@ -164,22 +167,39 @@ class TableRows:
             assert place is not None
             intake.bad(line, f"no {what} (column {self.names[place]!r} is empty)", f"fill it, or drop data.{what}")
             return
+        try:
+            weight = 1.0 if self._weight is None else row_weight(self._filled(cells[self._weight]) or "")
+        except ValueError as error:
+            intake.bad(line, str(error), REMEDY)
+            return
         if isinstance(self._body, TextBody):
-            self._text_row(line, cells, labels, id, group)
+            self._text_row(line, cells, labels, id, group, weight)
         else:
-            self._table_row(line, cells, labels, id, group)
+            self._table_row(line, cells, labels, id, group, weight)
 
     def _text_row(
-        self, line: int, cells: Sequence[Cell], labels: Sequence[str] | None, id: str | None, group: str | None
+        self,
+        line: int,
+        cells: Sequence[Cell],
+        labels: Sequence[str] | None,
+        id: str | None,
+        group: str | None,
+        weight: float,
     ) -> None:
         texts = [cells[place] for place in self._texts]
         text = " ".join(text for text in texts if isinstance(text, str) and text not in self._missing)
         assert isinstance(self._body, TextBody)
-        for _ in range(self._intake.admit(line, labels, id=id, group=group, empty=not text.strip())):
+        for _ in range(self._intake.admit(line, labels, id=id, group=group, weight=weight, empty=not text.strip())):
             self._body.texts.append(text)
 
     def _table_row(
-        self, line: int, cells: Sequence[Cell], labels: Sequence[str] | None, id: str | None, group: str | None
+        self,
+        line: int,
+        cells: Sequence[Cell],
+        labels: Sequence[str] | None,
+        id: str | None,
+        group: str | None,
+        weight: float,
     ) -> None:
         missing = self._missing
         # a missing category is a category of its own, ""
@@ -200,7 +220,7 @@ class TableRows:
                 self._intake.bad(line, f"column {self.names[place]!r}: {error}", "write a finite decimal number")
                 return
         assert isinstance(self._body, TableBody)
-        for _ in range(self._intake.admit(line, labels, id=id, group=group)):
+        for _ in range(self._intake.admit(line, labels, id=id, group=group, weight=weight)):
             self._body.append(categories, numbers)
 
     def _labels(self, cell: Cell) -> list[str]:

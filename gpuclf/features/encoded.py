@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from gpuclf.data.records import Chunk
 from gpuclf.features.rows import Rows
 
+ItemT = TypeVar("ItemT")
+
 
 @dataclass(frozen=True)
 class Encoded:
     """A file's documents as rows, in file order, and what goes with each of them.
 
     unknown (docs,): feature occurrences that the encoder does not know; known (docs,): whether it knows any.
-    labels is None where the file had none.
+    labels is None where the file had none; weights where no column of weights was asked for.
     """
 
     rows: Rows
@@ -28,6 +30,7 @@ class Encoded:
     lines: list[int]
     unknown: NDArray[np.int64]
     known: NDArray[np.bool_]
+    weights: list[float] | None = None
     texts: None = None
 
 
@@ -66,6 +69,7 @@ class Context:
     lines: list[int] = field(default_factory=list)
     labels: list[str] | None = field(default_factory=list)
     groups: list[str] | None = field(default_factory=list)
+    weights: list[float] | None = field(default_factory=list)
 
     def followed(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """The chunks, noted as they pass."""
@@ -74,14 +78,15 @@ class Context:
             self.lines += chunk.lines
             self.labels = _longer(self.labels, chunk.labels)
             self.groups = _longer(self.groups, chunk.groups)
+            self.weights = _longer(self.weights, chunk.weights)
             yield chunk
 
     def encoded(self, rows: Rows, unknown: NDArray[np.int64], known: NDArray[np.bool_]) -> Encoded:
         """The documents seen, with their rows."""
-        return Encoded(rows, self.labels, self.ids, self.groups, self.lines, unknown, known)
+        return Encoded(rows, self.labels, self.ids, self.groups, self.lines, unknown, known, self.weights)
 
 
-def _longer(so_far: list[str] | None, more: list[str] | None) -> list[str] | None:
+def _longer(so_far: list[ItemT] | None, more: list[ItemT] | None) -> list[ItemT] | None:
     if so_far is None or more is None:
         return None
     so_far.extend(more)

@@ -147,6 +147,7 @@ class LearnerOptions(BaseModel):
     train_keys: ClassVar[frozenset[str]] = frozenset()
     simplest: ClassVar[dict[str, int]] = {}  # option → direction of stronger regularisation, breaks ties of a grid
     evaluate_every: ClassVar[int] = 1  # steps between held-out evaluations where the config leaves it open
+    no_weights: ClassVar[str | None] = "it counts each document once"  # why Problem.weights mean nothing; None: they do
     probabilities: ClassVar[bool] = False  # softmax of the scores is P(class | document)
     reads: ClassVar[frozenset[str]] = frozenset({"sparse"})  # kinds of rows: sparse, codes
     task: ClassVar[Literal["classify", "tag"]] = "classify"  # what is learnt, and so which stages a run has

@@ -44,6 +44,7 @@ class Corpus:
     num_train_docs: int
     index_base: int | None
     sha256: dict[str, str]  # of the files read, by role
+    weights: NDArray[np.float64] | None = None  # (docs,): how often each counts in training, None for once
 
     @property
     def num_docs(self) -> int:
@@ -85,8 +86,23 @@ def read_corpus(
         num_train_docs=len(train.ids),
         index_base=reader.report.index_base,
         sha256={"train": reader.report.sha256},
+        weights=_row_weights(train, data, observer),
     )
     return corpus if validation_file is None else _with_validation(corpus, data, validation_file, observer, watch)
+
+
+def _row_weights(train: Encoded, data: DataOptions, observer: Observer) -> NDArray[np.float64] | None:
+    """What data.weight says of the training documents. Raises UserFault where no document counts."""
+    if train.weights is None:
+        return None
+    weights = np.array(train.weights)
+    if not weights.any():
+        raise UserFault("all documents have the weight 0", file=data.train, key="data.weight")
+    observer.note(
+        f"{data.train}: documents count {weights.min():g} to {weights.max():g} times, {weights.sum():g} in all; "
+        "features are counted, and figures taken, by documents"
+    )
+    return weights
 
 
 def _with_validation(corpus: Corpus, data: DataOptions, file: Path, observer: Observer, watch: Stopwatch) -> Corpus:
@@ -104,6 +120,7 @@ def _with_validation(corpus: Corpus, data: DataOptions, file: Path, observer: Ob
         labels=np.concatenate([corpus.labels, indices]),
         keys=np.concatenate([corpus.keys, document_keys([f"validation {name}" for name in held_out.ids])]),
         ids=corpus.ids + held_out.ids,
+        weights=None if corpus.weights is None else np.concatenate([corpus.weights, np.ones(len(labels))]),
         groups=None if corpus.groups is None else corpus.groups + (held_out.groups or [""] * len(labels)),
         extra_classes=extra,
         sha256=corpus.sha256 | {"validation": reader.report.sha256},

@@ -25,6 +25,7 @@ FORMATS_OF_KEY = {
     "text": _TABLES,
     "id": _TABLES | {"vw", "wsd"},
     "group": _TABLES,
+    "weight": _TABLES | {"vw"},
     "columns": frozenset({"tsv", "csv", "conll"}),
     "header": frozenset({"tsv", "csv"}),
     "quoting": frozenset({"csv"}),
@@ -66,6 +67,8 @@ def faults_of(
         faults += _idle_data_keys(options)
     if not {"features", "model"} & set(unsure):
         faults += [fault for cell in cells for fault in _row_faults(cell.options)]
+    if not {"data", "model"} & set(unsure):
+        faults += [fault for cell in cells for fault in _weight_faults(cell.options)]
     return list({str(fault): fault for fault in faults}.values())
 
 
@@ -211,6 +214,24 @@ def _row_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             f"{options.model.type} weighs features, and categorical gives codes of values",
             key="features.type",
             remedy="write features: {type: table}: a feature for each value of a column",
+        )
+
+
+def _weight_faults(options: ExperimentOptions) -> Iterator[UserFault]:
+    """Weights of documents for a learner that knows none."""
+    if options.data.weight is None:
+        return
+    if options.model.no_weights is not None:
+        yield UserFault(
+            f"{options.model.type} has no place for weights of documents: {options.model.no_weights}",
+            key="data.weight",
+            remedy="remove it, or set model.type: naive_bayes, logistic or svm",
+        )
+    if _format(options.data) == "vw" and options.data.weight != "importance":
+        yield UserFault(
+            "a vw line has no columns; its weight is the number after the label",
+            key="data.weight",
+            remedy="write weight: importance",
         )
 
 

@@ -48,6 +48,7 @@ class Prepared:
             num_classes=len(self.corpus.classes),
             views=self.views,
             replicas=type(replicas)(view, replicas.seed, replicas.options),
+            weights=None if self.corpus.weights is None else torch.from_numpy(self.corpus.weights).to(device),
         )
 
     @property

@@ -57,10 +57,20 @@ def check_equal(counts: ClassCounts, expected: ClassCounts) -> None:
 @pytest.mark.parametrize(("docs", "features", "classes", "views"), SIZES)
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
 def test_kernels_give_the_bits_of_the_reference(
-    docs: int, features: int, classes: int, views: int, scaled: bool, binary: bool, device: torch.device
+    docs: int,
+    features: int,
+    classes: int,
+    views: int,
+    scaled: bool,
+    binary: bool,
+    weighted: bool,
+    device: torch.device,
 ) -> None:
     case = drawn(docs + features, docs, features, classes, views, whole=False, scaled=scaled)
+    if weighted:
+        case["weights"] = torch.rand(docs, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     expected = reference.class_counts(**case, binary=binary)
     assert expected.counts.shape[0] == views
     assert expected.counts.dtype == torch.float64
@@ -159,3 +169,22 @@ def test_every_cell_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
         np, "empty", lambda shape, dtype=np.float64: np.full(shape, np.nan if dtype != np.int64 else -9, dtype)
     )
     check_equal(cpu.class_counts(**case), expected)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_a_weight_of_k_is_the_row_k_times(binary: bool) -> None:
+    case = drawn(5, 60, 30, 4, 2, whole=True, scaled=False)
+    times = torch.arange(60) % 4
+    doc = torch.repeat_interleave(torch.arange(60), times)
+    lengths = case["crow"].diff()[doc]
+    entries = torch.cat([torch.arange(int(case["crow"][n]), int(case["crow"][n + 1])) for n in doc.tolist()])
+    repeated = {
+        **case,
+        "crow": torch.cat([lengths.new_zeros(1), lengths.cumsum(0)]),
+        "col": case["col"][entries],
+        "val": case["val"][entries],
+        "labels": case["labels"][doc],
+        "train": case["train"][:, doc],
+    }
+    weighted = class_counts(**case, weights=times.double(), binary=binary)
+    assert torch.equal(weighted.table(), class_counts(**repeated, binary=binary).table())

@@ -80,6 +80,7 @@ class JsonlParser:
         optional = [ref for ref in (options.id, options.group) if ref is not None]
         refs: list[ColumnRef] = [*([options.label] if intake.labelled else []), *text_refs(options), *optional]
         refs += [*options.categorical, *options.numeric]
+        refs += [options.weight] if intake.weighted and options.weight is not None else []
         places = [ref for ref in refs if isinstance(ref, int)]
         if places:
             raise intake.fault(

@@ -74,10 +74,13 @@ class ParquetReader:
         refs: list[ColumnRef] = [*([options.label] if self._intake.labelled else []), *text_refs(options)]
         refs += [ref for ref in (options.id, options.group) if ref is not None]
         texts = {self._name(ref, schema) for ref in (*refs, *options.categorical)}
-        used = [name for name in schema.names if name in texts or name in options.numeric]
+        numbers = set(options.numeric)
+        if self._intake.weighted and options.weight is not None:
+            numbers.add(self._name(options.weight, schema))
+        used = [name for name in schema.names if name in texts or name in numbers]
         for name in used:
             kind = schema.field(name).type
-            if not _taken(kind, decimal_numbers=name in options.numeric):
+            if not _taken(kind, decimal_numbers=name in numbers):
                 raise self._intake.fault(
                     f"column {name!r} is of type {kind}",
                     remedy="write it as strings (or whole numbers): other types have no text of their own",

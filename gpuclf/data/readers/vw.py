@@ -15,6 +15,7 @@ import numpy as np
 from gpuclf.data.intake import Intake
 from gpuclf.data.numbers import FLOAT32_MAX, float32_of
 from gpuclf.data.records import NamedFeatures
+from gpuclf.data.row_weight import row_weight
 from gpuclf.data.vw_escape import unescape_vw
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
@@ -71,7 +72,7 @@ class VwParser:
                 continue
             head, *spaces = text.split("|")
             reasons: list[str] = []
-            label, tag = self._head(head, bool(spaces), reasons)
+            label, tag, weight = self._head(head, bool(spaces), reasons)
             names: list[str] = []
             values: list[float] = []
             for at, space in enumerate(spaces):
@@ -79,10 +80,17 @@ class VwParser:
                 if at and spaces[at - 1][-1:] not in (" ", "\t"):
                     self._glued += 1
                     self._glued_line = self._glued_line or line
-            self._record(line, label, tag, names, values, reasons)
+            self._record(line, label, tag, weight, names, values, reasons)
 
     def _record(
-        self, line: int, label: str, tag: str, names: list[str], values: list[float], reasons: list[str]
+        self,
+        line: int,
+        label: str,
+        tag: str,
+        weight: float,
+        names: list[str],
+        values: list[float],
+        reasons: list[str],
     ) -> None:
         id = None
         if self._intake.options.id is not None:
@@ -94,27 +102,37 @@ class VwParser:
             self._intake.bad(line, ", ".join(reasons[:5]) + more, _RAW)
             return
         labels = [label] if label else []
-        for _ in range(self._intake.admit(line, labels, id=id, empty=not any(values))):
+        for _ in range(self._intake.admit(line, labels, id=id, weight=weight, empty=not any(values))):
             self._body.append(names, values)
 
-    def _head(self, head: str, piped: bool, reasons: list[str]) -> tuple[str, str]:
-        """Label and tag before the first pipe."""
+    def _head(self, head: str, piped: bool, reasons: list[str]) -> tuple[str, str, float]:
+        """Label, tag and importance before the first pipe."""
         words = [word for word in _BLANKS.split(head) if word]
         tag = ""
         if words and (words[-1].startswith("'") or (piped and head[-1] not in " \t" and len(words) > 1)):
             tag = words.pop().removeprefix("'")
         if not self._intake.labelled:
-            return "", tag
+            return "", tag, 1.0
         label = words[0] if words else ""
         options = self._intake.options
         if label and not options.named_labels and not _NUMBER.fullmatch(label):
             reasons.append(f"label {label!r} is not a number (names as labels: data.named_labels: true)")
+        weight = 1.0
         if len(words) > 1:
             if not _NUMBER.fullmatch(words[1]) or len(words) > 2:
                 reasons.append(f"{' '.join(words)!r} is not a label and an importance")
-            elif float(words[1]) != 1:
-                reasons.append(f"importance {words[1]}: documents weigh 1 here")
-        return unescape_vw(label) if options.escaped else label, tag
+            elif self._intake.weighted:
+                weight = self._importance(words[1], reasons)
+            elif float(words[1]) != 1 and options.weight is None:
+                reasons.append(f"importance {words[1]}: documents weigh 1 here, but for data.weight: importance")
+        return unescape_vw(label) if options.escaped else label, tag, weight
+
+    def _importance(self, word: str, reasons: list[str]) -> float:
+        try:
+            return row_weight(word)
+        except ValueError as error:
+            reasons.append(str(error))
+            return 1.0
 
     def _namespace(self, line: int, space: str, names: list[str], values: list[float], reasons: list[str]) -> None:
         words = _BLANKS.split(space)

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from gpuclf.models.learner import LearnerOptions
-from gpuclf.models.linear.online import OnlineLearner, online_bytes
+from gpuclf.models.linear.online import WHOLE_STEPS, OnlineLearner, online_bytes
 from gpuclf.models.linear.online_rules import INSTANCE_KEYS, ConfidenceRule, MarginRule, one_at_a_time
 from gpuclf.models.train_options import TrainOptions
 
@@ -33,6 +33,7 @@ class CwOptions(LearnerOptions):
     average: bool = False  # true: the mean of the weights after every instance
 
     per_replica: ClassVar[frozenset[str]] = frozenset({"model.eta"})
+    no_weights: ClassVar[str | None] = WHOLE_STEPS
     train_keys: ClassVar[frozenset[str]] = INSTANCE_KEYS
     simplest: ClassVar[dict[str, int]] = {"model.eta": -1}  # smaller margins
 

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from gpuclf.data.paths import ConfigPath
 from gpuclf.models.learner import LearnerOptions
-from gpuclf.models.linear.online import TRAIN_KEYS, OnlineLearner, online_bytes
+from gpuclf.models.linear.online import TRAIN_KEYS, WHOLE_STEPS, OnlineLearner, online_bytes
 from gpuclf.models.linear.online_rules import MarginRule, named_costs
 from gpuclf.models.train_options import TrainOptions
 
@@ -30,6 +30,7 @@ class MarginOptions(LearnerOptions):
     cost_augmented: bool = False  # the rival is the class of the highest score + cost
 
     per_replica: ClassVar[frozenset[str]] = frozenset({"model.C", "model.gamma"})
+    no_weights: ClassVar[str | None] = WHOLE_STEPS
     train_keys: ClassVar[frozenset[str]] = TRAIN_KEYS
     simplest: ClassVar[dict[str, int]] = {"model.C": -1}  # smaller steps
 

@@ -49,6 +49,7 @@ class NaiveBayesOptions(LearnerOptions):
     train_keys: ClassVar[frozenset[str]] = frozenset()
     simplest: ClassVar[dict[str, int]] = {"model.alpha": 1}
     probabilities: ClassVar[bool] = True
+    no_weights: ClassVar[str | None] = None
 
     @model_validator(mode="after")
     def _norm_is_for_complement(self) -> NaiveBayesOptions:
@@ -113,6 +114,7 @@ class NaiveBayes:
             problem.num_classes,
             rows.num_features,
             binary=self.variant == "bernoulli",
+            weights=problem.weights,
         )
         return NaiveBayesState(used, counts, counted=True)
 

@@ -18,6 +18,7 @@ from gpuclf.ops.counter_hash import visiting_order
 from gpuclf.ops.online_epoch import Counts, ScaledRows, Streams
 
 TRAIN_KEYS = frozenset({"max_epochs", "shuffle", "batch", "batch_update", "tol", "early_stopping", "evaluate_every"})
+WHOLE_STEPS = "an online rule makes a whole step for a document or none; repeat documents that count more"
 _FEATURES = 4096  # features whose weights are compared at once
 
 

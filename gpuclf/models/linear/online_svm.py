@@ -9,7 +9,7 @@ from pydantic import Field, create_model, model_validator
 
 from gpuclf.data.paths import ConfigPath
 from gpuclf.models.learner import LearnerOptions
-from gpuclf.models.linear.online import OnlineLearner, online_bytes
+from gpuclf.models.linear.online import WHOLE_STEPS, OnlineLearner, online_bytes
 from gpuclf.models.linear.online_rules import INSTANCE_KEYS, DecayRule, named_costs, one_at_a_time
 from gpuclf.models.train_options import TrainOptions
 
@@ -33,6 +33,7 @@ class OnlineSvmOptions(_WithLambda):
     cost: ConfigPath | None = None  # TSV: named gold classes down, named predicted classes across; without it 1
 
     per_replica: ClassVar[frozenset[str]] = frozenset({"model.eta", "model.lambda"})
+    no_weights: ClassVar[str | None] = WHOLE_STEPS
     train_keys: ClassVar[frozenset[str]] = INSTANCE_KEYS
     simplest: ClassVar[dict[str, int]] = {"model.lambda": 1, "model.eta": -1}
 

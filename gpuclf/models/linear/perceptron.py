@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from gpuclf.models.learner import LearnerOptions
-from gpuclf.models.linear.online import TRAIN_KEYS, OnlineLearner, online_bytes
+from gpuclf.models.linear.online import TRAIN_KEYS, WHOLE_STEPS, OnlineLearner, online_bytes
 from gpuclf.models.linear.online_rules import MarginRule
 from gpuclf.models.train_options import TrainOptions
 
@@ -17,6 +17,7 @@ class PerceptronOptions(LearnerOptions):
     type: Literal["perceptron"] = "perceptron"
     average: bool = True  # the mean of the weights after every instance; false: the last weights
 
+    no_weights: ClassVar[str | None] = WHOLE_STEPS
     train_keys: ClassVar[frozenset[str]] = TRAIN_KEYS
 
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> OnlineLearner:

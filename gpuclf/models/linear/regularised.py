@@ -47,6 +47,7 @@ class RegularisedOptions(LearnerOptions):
     per_replica: ClassVar[frozenset[str]] = frozenset({"model.C", "model.l1_ratio", "model.learning_rate"})
     train_keys: ClassVar[frozenset[str]] = frozenset({"batch", "shuffle", "early_stopping", "evaluate_every"})
     evaluate_every: ClassVar[int] = 10
+    no_weights: ClassVar[str | None] = None
     simplest: ClassVar[dict[str, int]] = {"model.C": -1}
 
     def max_steps(self, train: TrainOptions) -> int | None:

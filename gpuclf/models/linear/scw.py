@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from gpuclf.models.learner import LearnerOptions
-from gpuclf.models.linear.online import OnlineLearner, online_bytes
+from gpuclf.models.linear.online import WHOLE_STEPS, OnlineLearner, online_bytes
 from gpuclf.models.linear.online_rules import INSTANCE_KEYS, ConfidenceRule, one_at_a_time
 from gpuclf.models.train_options import TrainOptions
 
@@ -29,6 +29,7 @@ class ScwOptions(LearnerOptions):
     average: bool = False  # true: the mean of the weights after every instance
 
     per_replica: ClassVar[frozenset[str]] = frozenset({"model.C", "model.eta"})
+    no_weights: ClassVar[str | None] = WHOLE_STEPS
     train_keys: ClassVar[frozenset[str]] = INSTANCE_KEYS
     simplest: ClassVar[dict[str, int]] = {"model.C": -1, "model.eta": -1}
 

@@ -30,19 +30,21 @@ def class_counts(
     num_classes: int,
     num_features: int,
     binary: bool = False,
+    weights: Tensor | None = None,
 ) -> ClassCounts:
     """Class counts of F views; `binary` counts documents with a non-zero value instead of values.
 
     crow (N+1,) int64, col (nnz,) int32 in 1..V, val (nnz,) float32: the rows (gpuclf SparseRows).
     labels (N,) int64 in 0..K-1, -1 for documents that have none and count nowhere. train (F, N) bool.
-    col_scale (F, V+1), row_scale (F, N) float32 or None for ones.
+    col_scale (F, V+1), row_scale (F, N) float32 or None for ones. weights (N,) float64 ≥ 0: how often a document
+    counts, None for once.
 
-    The count of feature v and class k in view f is col_scale[f, v] · Σ val[n, v] · row_scale[f, n] over the rows n of
-    class k that view f trains on. A cell is summed in document order, so its bits depend neither on threads nor on the
+    The count of feature v and class k in view f is col_scale[f, v] · Σ weights[n] · val[n, v] · row_scale[f, n] over the
+    rows n of class k that view f trains on. A cell is summed in document order, so its bits depend neither on threads nor on the
     other views; sums of integers are exact.
     """
     counts: ClassCounts = _kernel(val).class_counts(
-        crow, col, val, labels, train, col_scale, row_scale, num_classes, num_features, binary
+        crow, col, val, labels, train, col_scale, row_scale, num_classes, num_features, binary, weights
     )
     return counts
 

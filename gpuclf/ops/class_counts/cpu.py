@@ -35,6 +35,7 @@ def class_counts(
     num_classes: int,
     num_features: int,
     binary: bool = False,
+    weights: Tensor | None = None,
 ) -> ClassCounts:
     """See the package."""
     by_class = labels.contiguous().numpy()
@@ -47,7 +48,7 @@ def class_counts(
     run_on_threads([partial(_count_cells, first, doc, by_class, part.start, part.stop, sizes) for part in blocks])
     start = np.cumsum(sizes)  # sizes[v + 1] is feature v's number of cells
     label, counts = np.empty(start[-1], dtype=np.int64), np.empty((train.shape[0], start[-1]))
-    weight, documents = _by_document(train, by_class, row_scale, num_classes, binary)
+    weight, documents = _by_document(train, by_class, row_scale, num_classes, binary, weights)
     shared = (first, doc, by_col, by_class, weight, _factors(col_scale, binary, train.shape[0], num_features))
     run_on_threads([partial(_sum_cells, *shared, part.start, part.stop, start, label, counts) for part in blocks])
     cells = (torch.from_numpy(start), torch.from_numpy(label), torch.from_numpy(counts))
@@ -65,14 +66,20 @@ def cell_sums(start: Tensor, label: Tensor, counts: Tensor, num_classes: int) ->
 
 
 def _by_document(
-    train: Tensor, labels: NDArray[np.int64], row_scale: Tensor | None, num_classes: int, binary: bool
+    train: Tensor,
+    labels: NDArray[np.int64],
+    row_scale: Tensor | None,
+    num_classes: int,
+    binary: bool,
+    times: Tensor | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """What a row's values count in each view (docs, views), the views filled up with zeros, and the training rows of
     each view and class (F, K)."""
     views, docs = train.shape
     scale = np.ones((views, docs), dtype=np.float32) if row_scale is None else row_scale.contiguous().numpy()
     weight, documents = np.zeros((docs, -(-views // _LANES) * _LANES)), np.zeros((views, num_classes))
-    _weigh(train.contiguous().numpy(), labels, scale, binary, weight, documents)
+    each = np.ones(docs) if times is None else times.contiguous().numpy()
+    _weigh(train.contiguous().numpy(), labels, scale, each, binary, weight, documents)
     return weight, documents
 
 
@@ -106,12 +113,13 @@ def _columns(
 
 
 @kernel
-def _weigh(train, labels, scale, binary, weight, documents):
+def _weigh(train, labels, scale, times, binary, weight, documents):
     for view in range(train.shape[0]):
         for row in range(train.shape[1]):
             if train[view, row] and labels[row] >= 0:
-                documents[view, labels[row]] += 1.0
-                weight[row, view] = np.float64(scale[view, row] != 0) if binary else np.float64(scale[view, row])
+                documents[view, labels[row]] += times[row]
+                factor = np.float64(scale[view, row] != 0) if binary else np.float64(scale[view, row])
+                weight[row, view] = times[row] * factor
 
 
 @kernel

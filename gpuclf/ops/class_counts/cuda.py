@@ -22,10 +22,12 @@ def class_counts(
     num_classes: int,
     num_features: int,
     binary: bool = False,
+    weights: Tensor | None = None,
 ) -> ClassCounts:
     """See the package. The sort is stable, so that a cell's entries stay in document order."""
     device, num_views = val.device, train.shape[0]
     weight = (train & (labels >= 0)).to(torch.float64)
+    weight = weight if weights is None else weight * weights
     documents = weight @ (labels[:, None] == torch.arange(num_classes, device=device)).to(torch.float64)
     if row_scale is not None:
         weight = weight * (row_scale != 0 if binary else row_scale)

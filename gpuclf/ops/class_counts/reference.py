@@ -19,6 +19,7 @@ def class_counts(
     num_classes: int,
     num_features: int,
     binary: bool = False,
+    weights: Tensor | None = None,
 ) -> ClassCounts:
     """See the package. The sufficient statistics of naive Bayes (Eisenstein 2018, eqs. 2.21-2.22) for every view."""
     device, num_views = val.device, train.shape[0]
@@ -30,13 +31,16 @@ def class_counts(
     counts = torch.zeros((num_views, cells.numel()), dtype=torch.float64, device=device)
     for view in range(num_views):
         rows = train[view] & (labels >= 0)
-        documents[view] = torch.bincount(labels[rows], minlength=num_classes).to(torch.float64)
+        own = None if weights is None else weights[rows]
+        documents[view] = torch.bincount(labels[rows], own, minlength=num_classes).to(torch.float64)
         used = rows[doc]
         value = val[used].to(torch.float64)
-        if row_scale is not None:
-            value = value * row_scale[view, doc[used]]
+        factor = torch.ones_like(value) if row_scale is None else row_scale[view, doc[used]].to(torch.float64)
         if binary:
-            value = (value != 0).to(torch.float64)
+            value, factor = (value != 0).to(torch.float64), (factor != 0).to(torch.float64)
+        if weights is not None:
+            factor = factor * weights[doc[used]]
+        value = value * factor
         counts[view].index_add_(0, cell[used[labelled]], value)
     return from_cells(documents, cells, counts, col_scale, num_features, binary)
 
