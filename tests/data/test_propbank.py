@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpuclf.data.options import DataOptions
+from gpuclf.data.paths import BUNDLED
 from gpuclf.data.roles.argument import BASELINE, FEATURES
 from tests.data.reading import Read, read, refusal, write
 
@@ -122,6 +125,19 @@ def test_a_span_that_is_no_constituent_is_counted(tmp_path: Path, words: Path) -
     found = read_all(write(tmp_path / "d.gold_skel", skeleton(feed=feed)), words=words)
     assert len(found.labels) == 4
     assert "1 arguments that are no constituent (such as ARG1 of words 0-2" in found.note("constituent")
+
+
+@pytest.mark.parametrize(("part", "count"), [("train", 3420), ("test", 423)])
+def test_the_bundled_trees_give_rows_of_the_bundled_table(part: str, count: int) -> None:
+    """The table was made by another program, from the same trees."""
+    found = read_all(BUNDLED / "ewt_roles" / f"{part}.gold_skel.gz", words=BUNDLED / "ewt_roles" / "words.conllu.gz")
+    with gzip.open(BUNDLED / "ewt_roles" / f"{part}.tsv.gz", "rt", encoding="utf-8") as lines:
+        head, *table = [line.rstrip("\n").split("\t") for line in lines]
+    order = [head.index(name) for name in FEATURES]
+    wanted = Counter(" ".join([row[0], *(row[place] for place in order)]) for row in table)
+    given = Counter(" ".join(pair) for pair in zip(found.labels, rows(found, list(FEATURES)), strict=True))
+    assert given.total() == count
+    assert given <= wanted
 
 
 def test_words_are_aligned_where_a_sentence_was_cut_and_left_out_where_they_differ(tmp_path: Path) -> None:
