@@ -10,8 +10,19 @@ import torch
 from torch import Tensor
 
 from gpuclf.ops import type_gibbs
-from gpuclf.ops.type_gibbs import BatchPlan, Hyper, Visits, batched_sweep, count, log_joint, visits
+from gpuclf.ops.type_gibbs import (
+    BatchPlan,
+    Hyper,
+    Visits,
+    batched,
+    batched_sweep,
+    count,
+    cpu_batches,
+    log_joint,
+    visits,
+)
 from gpuclf.ops.type_gibbs.counting import double_counted
+from gpuclf.ops.type_gibbs.randomness import acceptance_draws
 from tests.ops.type_gibbs_problem import Text, drawn, hyper, on, started
 
 # three words; one follows itself, one is a sentence by itself
@@ -98,6 +109,33 @@ def test_batched_chains_are_the_same_alone_and_in_a_grid(correct: bool, device: 
         ends.append((start.cpu(), changes.cpu()))
     assert torch.equal(ends[0][0], torch.cat([tags for tags, _ in ends[1:]]))
     assert torch.equal(ends[0][1], torch.cat([changes for _, changes in ends[1:]]))
+
+
+@pytest.mark.parametrize("correct", [False, True])
+@pytest.mark.parametrize(
+    ("types", "templates", "k", "size"), [(1, 1, 1, 4), (2, 0, 2, 1), (40, 3, 5, 7), (40, 3, 5, 64), (9, 2, 17, 3)]
+)
+def test_the_kernel_of_batches_does_what_the_tensor_operations_do(
+    types: int, templates: int, k: int, size: int, correct: bool
+) -> None:
+    text = drawn(types + size, types, 60, templates)
+    parameters, seeds, ends = hyper([0.1, 0.5, 1.5], [1.0, 0.3, 2.0], [2, 1, 0]), torch.tensor([4, 4, 7]), []
+    for walk in (batched.sweep_batches, cpu_batches.sweep_batches):
+        tags, counts = started(text, 0, 3, k)
+        found = []
+        for s, temperature in enumerate((1.0, 2.0, 0.5, 1.0)):
+            order = visits(seeds, s, types, temperature)
+            draws = acceptance_draws(seeds, s, -(-types // size)) if correct else None
+            found += walk(text.contexts, text.features, tags, counts, parameters, order, size, draws)
+        ends.append([tags, *counts, *found])
+        for kept, recounted in zip(counts, count(text.contexts, text.features, tags, k), strict=True):
+            assert torch.equal(kept, recounted)
+    for expected, actual in zip(*ends, strict=True):
+        assert torch.equal(expected, actual)
+    moved, taken = torch.stack(ends[0][5::2]), torch.stack(ends[0][6::2])
+    assert k == 1 or correct or moved.sum() > 0
+    if correct and 1 < size < types:
+        assert 0 < taken.sum() < taken.numel() * -(-types // size)
 
 
 def naive_tokens(text: Text, tags: list[int], i: int, t: int, table: dict[tuple[int, int], int], alpha: float) -> float:

@@ -1,4 +1,4 @@
-"""Many types scored at once against the same counts, as plain tensor operations on any device.
+"""Many types scored at once against the same counts: as plain tensor operations on any device, on a CPU by a kernel.
 
 A type's own counts are taken out exactly; what the other types of the batch do meanwhile is not seen. The most frequent
 types, which move the counts most, are visited one by one first.
@@ -17,6 +17,8 @@ from gpuclf.ops.type_gibbs.joint import log_joint
 from gpuclf.ops.type_gibbs.log_rise import log_rise
 from gpuclf.ops.type_gibbs.randomness import acceptance_draws
 from gpuclf.ops.type_gibbs.records import Counts, Hyper, TypeFeatures, Visits
+
+KERNELS = {"cpu": "cpu_batches"}  # device type -> module here; other devices run the tensor operations below
 
 _CELLS = 1 << 23  # float64 numbers that a step may hold at once: 64 MiB
 
@@ -54,15 +56,37 @@ def batched_sweep(
     if parts[0].shape[1]:
         kernel = import_module("gpuclf.ops.type_gibbs")
         changes += kernel.sweep(contexts, features, tags, counts, hyper, replace(visits, order=parts[0]))
-    accepted = torch.zeros(len(tags), dtype=torch.float64, device=tags.device)
-    batches = parts[1].split(plan.size, 1) if parts[1].shape[1] else ()
-    for number, types in enumerate(batches):
-        moved = _step(
-            contexts, features, tags, counts, hyper, visits, plan, types, acceptance_draws(seed, step, number)
-        )
-        changes += moved[0]
-        accepted += moved[1]
-    return changes, accepted / len(batches) if batches else torch.ones_like(accepted)
+    batches = -(-parts[1].shape[1] // plan.size)
+    if not batches:
+        return changes, torch.ones(len(tags), dtype=torch.float64, device=tags.device)
+    acceptance = acceptance_draws(seed, step, batches) if plan.correct else None
+    kernel, tail = KERNELS.get(tags.device.type), replace(visits, order=parts[1])
+    walk = sweep_batches if kernel is None else import_module(f"gpuclf.ops.type_gibbs.{kernel}").sweep_batches
+    moved, accepted = walk(contexts, features, tags, counts, hyper, tail, plan.size, acceptance)
+    return changes + moved, accepted / batches
+
+
+def sweep_batches(
+    contexts: TypeContexts,
+    features: TypeFeatures,
+    tags: Tensor,
+    counts: Counts,
+    hyper: Hyper,
+    visits: Visits,
+    size: int,
+    acceptance: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """The types of visits.order, `size` at a time, in place: changed tags and accepted batches, both (R,) int64.
+
+    acceptance (R, batches): uniform draws that decide whether a batch is accepted; None: every one is.
+    """
+    changes, accepted = (torch.zeros(len(tags), dtype=torch.int64, device=tags.device) for _ in range(2))
+    for number, types in enumerate(visits.order.split(size, 1) if visits.order.shape[1] else ()):
+        uniform = None if acceptance is None else acceptance[:, number]
+        moved, taken = _step(contexts, features, tags, counts, hyper, visits, types, uniform)
+        changes += moved
+        accepted += taken
+    return changes, accepted
 
 
 def _head_and_tail(contexts: TypeContexts, order: Tensor, head: int) -> tuple[Tensor, Tensor]:
@@ -82,18 +106,17 @@ def _step(
     counts: Counts,
     hyper: Hyper,
     visits: Visits,
-    plan: BatchPlan,
     types: Tensor,
-    acceptance: Tensor,
+    acceptance: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """One batch types (R, B): changed tags (R,) and whether it was accepted (R,)."""
     old = tags.gather(1, types)
     score = batch_scores(contexts, features, tags, counts, hyper, types) / visits.temperature
     new = _draw(score, visits.draws.gather(1, types))
-    before = log_joint(contexts, features, counts, hyper) if plan.correct else None
+    before = None if acceptance is None else log_joint(contexts, features, counts, hyper)
     _replace(contexts, features, tags, counts, types, new)
     accepted = torch.ones(len(tags), dtype=torch.bool, device=tags.device)
-    if before is not None:
+    if before is not None and acceptance is not None:
         back = batch_scores(contexts, features, tags, counts, hyper, types) / visits.temperature
         gain = (log_joint(contexts, features, counts, hyper) - before) / visits.temperature
         ratio = gain + _log_share(back, old).sum(1) - _log_share(score, new).sum(1)

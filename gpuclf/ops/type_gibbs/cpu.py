@@ -16,17 +16,9 @@ from torch import Tensor
 from gpuclf.ops.kernel import kernel
 from gpuclf.ops.threads import run_on_threads
 from gpuclf.ops.type_gibbs.contexts import TypeContexts
-from gpuclf.ops.type_gibbs.cpu_tables import (
-    Chain,
-    Corpus,
-    Setting,
-    Settings,
-    extended_tags,
-    feature_logs,
-    renew,
-    size_terms,
-    transition_logs,
-)
+from gpuclf.ops.type_gibbs.cpu_chains import as_corpus, as_settings, chain_of, portions, setting_of
+from gpuclf.ops.type_gibbs.cpu_desk import desk_of, score_batch
+from gpuclf.ops.type_gibbs.cpu_tables import Chain, extended_tags, feature_logs, renew, size_terms, transition_logs
 from gpuclf.ops.type_gibbs.cpu_visit import (
     add_features,
     add_transitions,
@@ -39,10 +31,9 @@ from gpuclf.ops.type_gibbs.cpu_visit import (
     score_sizes,
     score_tokens,
 )
-from gpuclf.ops.type_gibbs.log_rise import log_rise
 from gpuclf.ops.type_gibbs.records import Counts, Hyper, TypeFeatures, Visits
 
-_TABLE = 1 << 14  # counts looked up: 256 KiB a chain stay in the L2 cache; larger ones are worked out
+_PORTION = 256  # types whose margins are worked out from one table of scores
 
 
 def sweep(
@@ -57,11 +48,11 @@ def sweep(
     """See the package."""
     assert all(part.is_contiguous() for part in (tags, *counts)), "tags and counts change in place"
     changes = torch.zeros(len(tags), dtype=torch.int64)
-    corpus, chains = _corpus(contexts, features), Chain(*(part.numpy() for part in (tags, *counts)))
-    settings = _settings(hyper, contexts.num_types, visits.temperature, 2 if sampler == "clojure" else 1)
+    corpus, chains = as_corpus(contexts, features), Chain(*(part.numpy() for part in (tags, *counts)))
+    settings = as_settings(hyper, contexts.num_types, visits.temperature, 2 if sampler == "clojure" else 1)
     walk = _sweep_exact if sampler == "exact" else _sweep_tokens
     drawn = (visits.order.numpy(), visits.draws.numpy(), changes.numpy())
-    run_on_threads([partial(walk, corpus, chains, settings, *drawn, a, b) for a, b in _portions(len(tags))])
+    run_on_threads([partial(walk, corpus, chains, settings, *drawn, a, b) for a, b in portions(len(tags))])
     return changes
 
 
@@ -70,37 +61,10 @@ def margins(
 ) -> Tensor:
     """See the package."""
     out = torch.zeros((len(tags), types.numel()), dtype=torch.float64)
-    corpus, chains = _corpus(contexts, features), Chain(*(part.clone().numpy() for part in (tags, *counts)))
-    given = (corpus, chains, _settings(hyper, contexts.num_types, 1.0, 1), types.numpy(), out.numpy())
-    run_on_threads([partial(_all_margins, *given, a, b) for a, b in _portions(len(tags))])
+    corpus, chains = as_corpus(contexts, features), Chain(*(part.clone().numpy() for part in (tags, *counts)))
+    given = (corpus, chains, as_settings(hyper, contexts.num_types, 1.0, 1), types.numpy(), out.numpy())
+    run_on_threads([partial(_all_margins, *given, a, b) for a, b in portions(len(tags))])
     return out
-
-
-def _portions(chains: int) -> list[tuple[int, int]]:
-    """Runs of chains: a few for every thread, so that one call of a kernel serves many short chains."""
-    pieces = min(chains, 4 * torch.get_num_threads())
-    return [(chains * piece // pieces, chains * (piece + 1) // pieces) for piece in range(pieces)]
-
-
-def _corpus(contexts: TypeContexts, features: TypeFeatures) -> Corpus:
-    parts = (
-        contexts.left_start, contexts.left_type, contexts.left_count,
-        contexts.right_start, contexts.right_type, contexts.right_count,
-        contexts.own, contexts.tokens, features.values.contiguous(), features.num_values,
-    )  # fmt: skip
-    return Corpus(*(part.numpy() for part in parts))
-
-
-def _settings(hyper: Hyper, num_types: int, temperature: float, repeat: int) -> Settings:
-    """Of all chains; chains of one alpha or beta share its look-ups."""
-    alphas, of_alpha = hyper.alpha.unique(return_inverse=True)
-    betas, of_beta = hyper.beta.unique(return_inverse=True)
-    c = torch.arange(_TABLE)
-    log_alpha, rises = (c + alphas[:, None]).log(), log_rise(alphas[:, None], c)
-    log_beta = (torch.arange(num_types + 1) + betas[:, None]).log()
-    parts = (hyper.alpha, hyper.beta, hyper.level, of_alpha, of_beta, log_alpha, rises, log_beta)
-    a, b, level, for_a, for_b, *tables = (part.contiguous().numpy() for part in parts)
-    return Settings(a, b, level, for_a, for_b, tables[0], tables[1], tables[2], float(temperature), repeat)
 
 
 @kernel
@@ -218,71 +182,29 @@ def _walk_tokens(corpus, chain, setting, order, draws):
 @kernel
 def _margins(corpus, chain, setting, wanted, out):
     """How far a type's own tag stands above its best other one; infinitely where there is none."""
-    left_start, left_type, left_count, right_start, right_type, right_count, owns, frequency, values, num_values = (
-        corpus
-    )
-    tags, cells, types, tokens, by_value = chain
-    alpha, beta, level, _, _, log_alpha, rises, log_beta = setting
-    side, k = cells.shape[0], types.shape[0]
-    extended, score = extended_tags(tags, k), np.empty(k)
-    rows, columns = transition_logs(cells, log_alpha, alpha)
-    value_logs = feature_logs(by_value, log_beta, level)
-    base, terms = size_terms(types, tokens, num_values, side, alpha, beta, level)
-    left, right = np.zeros(side, np.int64), np.zeros(side, np.int64)
-    lefts, rights = np.empty(side, np.int64), np.empty(side, np.int64)
-    for place in range(wanted.shape[0]):
-        i = wanted[place]
-        tag, n, own = np.int64(extended[i]), frequency[i], owns[i]
-        met_left = look(i, left_start, left_type, left_count, extended, left, lefts)
-        met_right = look(i, right_start, right_type, right_count, extended, right, rights)
-        put_tokens(
-            tag, -1, own, left, lefts, met_left, right, rights, met_right, cells, rows, columns, log_alpha, alpha
-        )
-        put_type(i, tag, -1, values, frequency, types, tokens, by_value)
-        score_sizes(score, tag, n, base, terms, types, tokens, num_values, alpha, beta, level)
-        add_transitions(score, own, left, lefts, met_left, right, rights, met_right, cells, rows, columns, rises, alpha)
-        add_features(score, i, tag, values, by_value, value_logs, log_beta, level)
-        put_tokens(tag, 1, own, left, lefts, met_left, right, rights, met_right, cells, rows, columns, log_alpha, alpha)
-        put_type(i, tag, 1, values, frequency, types, tokens, by_value)
-        forget(left, lefts, met_left)
-        forget(right, rights, met_right)
-        height, score[tag] = score[tag], -np.inf
-        out[place] = height - score.max()
-
-
-@kernel
-def _chain(chains, r):
-    return Chain(chains.tags[r], chains.cells[r], chains.types[r], chains.tokens[r], chains.by_value[r])
-
-
-@kernel
-def _setting(settings, r):
-    a, b = settings.of_alpha[r], settings.of_beta[r]
-    return Setting(
-        settings.alpha[r],
-        settings.beta[r],
-        settings.level[r],
-        settings.temperature,
-        settings.repeat,
-        settings.log_alpha[a],
-        settings.rises[a],
-        settings.log_beta[b],
-    )
+    desk, scores = desk_of(corpus, chain, setting), np.empty((_PORTION, chain.types.shape[0]))
+    for first in range(0, wanted.shape[0], _PORTION):
+        portion = wanted[first : first + _PORTION]
+        score_batch(corpus, chain, setting, desk, portion, scores)
+        for place in range(portion.shape[0]):
+            tag, score = desk.extended[portion[place]], scores[place]
+            height, score[tag] = score[tag], -np.inf
+            out[first + place] = height - score.max()
 
 
 @kernel
 def _sweep_exact(corpus, chains, settings, order, draws, changes, first, last):
     for r in range(first, last):
-        changes[r] = _walk_exact(corpus, _chain(chains, r), _setting(settings, r), order[r], draws[r])
+        changes[r] = _walk_exact(corpus, chain_of(chains, r), setting_of(settings, r), order[r], draws[r])
 
 
 @kernel
 def _sweep_tokens(corpus, chains, settings, order, draws, changes, first, last):
     for r in range(first, last):
-        changes[r] = _walk_tokens(corpus, _chain(chains, r), _setting(settings, r), order[r], draws[r])
+        changes[r] = _walk_tokens(corpus, chain_of(chains, r), setting_of(settings, r), order[r], draws[r])
 
 
 @kernel
 def _all_margins(corpus, chains, settings, wanted, out, first, last):
     for r in range(first, last):
-        _margins(corpus, _chain(chains, r), _setting(settings, r), wanted, out[r])
+        _margins(corpus, chain_of(chains, r), setting_of(settings, r), wanted, out[r])

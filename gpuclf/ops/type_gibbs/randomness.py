@@ -26,9 +26,9 @@ def random_tags(seed: Tensor, num_types: int, num_tags: int) -> Tensor:
     return (uniform(hash64(seed[:, None], _START, types)) * num_tags).to(torch.int32)
 
 
-def acceptance_draws(seed: Tensor, sweep: int, batch: int) -> Tensor:
-    """(R,) float64 in [0, 1): decides whether a batch's tags are accepted."""
-    return uniform(hash64(seed, _ACCEPT, sweep, batch))
+def acceptance_draws(seed: Tensor, sweep: int, batches: int) -> Tensor:
+    """(R, batches) float64 in [0, 1): decide whether each batch's tags are accepted."""
+    return uniform(hash64(seed[:, None], _ACCEPT, sweep, torch.arange(batches, device=seed.device)))
 
 
 def parameter_draws(seed: Tensor, sweep: int, parameter: int, number: int) -> Tensor:
