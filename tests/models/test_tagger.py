@@ -62,7 +62,7 @@ CHAINS: list[dict[str, Any]] = [
     {"result": "mode", "mode_sweeps": 3},
     {"sampler": "paper"},
     {"sampler": "clojure"},
-    {"sampler": "batched", "batch": 5, "head": 20, "mh": True},
+    {"sampler": "batched", "batch": 5, "head": 20, "mh": True, "mh_after": 1},
     {"resample": {}},
     {"anneal": {"start": 3.0, "sweeps": 2, "quench": 2}},
 ]
@@ -121,7 +121,7 @@ def test_best_is_the_highest_and_mode_the_commonest() -> None:
 
 
 def test_progress_is_of_the_sample() -> None:
-    made, given = learner(sampler="batched", batch=4, head=2, mh=True, resample={}), problem([0, 1])
+    made, given = learner(sampler="batched", batch=4, head=2, mh=True, mh_after=0, resample={}), problem([0, 1])
     state = made.init(given)
     before = state.sample.tags.clone()
     state = made.step(given, state)
@@ -134,6 +134,22 @@ def test_progress_is_of_the_sample() -> None:
     hyper = type_gibbs.Hyper(state.sample.alpha, state.sample.beta, torch.tensor([2, 2]))
     joint = type_gibbs.log_joint(given.rows.contexts, given.rows.features, counts, hyper)  # type: ignore[union-attr]
     assert torch.equal(figures["log_joint"], joint)
+
+
+def test_batches_are_corrected_from_a_sweep_on() -> None:
+    """Large batches from random tags: accepted all before that sweep, and not all after it."""
+    given, tags, accepted = problem([0, 1, 2]), [], []
+    for more in ({}, {"mh": True, "mh_after": 2}):
+        made = learner(sampler="batched", batch=15, head=0, **more)
+        state = made.init(given)
+        for _ in range(2):
+            state = made.step(given, state)
+            assert torch.equal(state.accepted, torch.ones(3, dtype=torch.float64))
+        tags.append(state.sample.tags.clone())
+        accepted.append(made.step(given, state).accepted)
+    assert torch.equal(*tags)
+    assert accepted[0].sum() == 3
+    assert accepted[1].sum() < 3
 
 
 def test_temperatures_fall_to_one_and_then_to_the_quench() -> None:
@@ -202,6 +218,8 @@ def test_words_with_escapes_in_a_file_of_tags(tmp_path: Path) -> None:
     "wrong",
     [
         {"batch": 4},
+        {"sampler": "batched", "mh_after": 3},
+        {"sampler": "batched", "mh": True, "sweeps": 5},
         {"mode_sweeps": 4},
         {"anneal": {"sweeps": 20, "quench": 20}},
         {"anneal": {"start": 2.0}},

@@ -72,6 +72,7 @@ class TypeTaggerOptions(LearnerOptions):
     batch: Number = 512  # batched: types scored at once
     head: Whole = 300  # batched: the most frequent types, visited one by one
     mh: bool = False  # batched: Metropolis-Hastings correction, so that every batch size samples the same posterior
+    mh_after: Whole = 5  # sweeps before the correction begins: from random tags it would refuse nearly every batch
 
     per_replica: ClassVar[frozenset[str]] = frozenset({"model.alpha_token", "model.beta_type", "model.level"})
     task: ClassVar[Literal["classify", "tag"]] = "tag"
@@ -82,11 +83,17 @@ class TypeTaggerOptions(LearnerOptions):
     @model_validator(mode="after")
     def _options_agree(self) -> TypeTaggerOptions:
         changed = {name for name, field in type(self).model_fields.items() if getattr(self, name) != field.default}
-        batched = sorted({"batch", "head", "mh"} & changed)  # at their defaults they may stand in any config
+        batched = sorted(
+            {"batch", "head", "mh", "mh_after"} & changed
+        )  # at their defaults they may stand in any config
         if batched and self.sampler != "batched":
             raise ValueError(
                 f"{batched[0]} means nothing with sampler: {self.sampler}; set sampler: batched or remove it"
             )
+        if "mh_after" in changed and not self.mh:
+            raise ValueError("mh_after means nothing without mh; set mh: true or remove it")
+        if self.mh and self.mh_after >= self.sweeps:
+            raise ValueError(f"no sweep would be corrected: mh_after {self.mh_after} of {self.sweeps} sweeps")
         if "mode_sweeps" in changed and self.result != "mode":
             raise ValueError(f"mode_sweeps means nothing with result: {self.result}; set result: mode or remove it")
         if self.anneal.sweeps + self.anneal.quench > self.sweeps:
@@ -114,6 +121,7 @@ class TypeTaggerOptions(LearnerOptions):
             beta_type=self.beta_type,
             level=LEVELS.index(self.level),
             plan=BatchPlan(self.batch, self.head, self.mh),
+            uncorrected=self.mh_after,
             start=None if self.init == "random" else read_start_tags(Path(self.init), class_names, self.tags),
         )
 

@@ -57,7 +57,7 @@ class TypeTaggerLearner:
     """Chains of the collapsed sampler. alpha, beta and level come per replica, or from here where no grid varies them.
 
     temperatures and resampled: of each sweep; first_of_mode: the sweep from which on tags are tallied; start: each
-    type's tag to begin with, -1 for one at random.
+    type's tag to begin with, -1 for one at random. uncorrected: sweeps before a plan's correction begins.
     """
 
     sampler: str
@@ -70,6 +70,7 @@ class TypeTaggerLearner:
     beta_type: float
     level: int
     plan: BatchPlan
+    uncorrected: int
     start: tuple[int, ...] | None = field(default=None, repr=False)
 
     def init(self, problem: Problem) -> TaggerState:
@@ -105,7 +106,8 @@ class TypeTaggerLearner:
         work = (corpus.contexts, corpus.features, sample.tags, counts, hyper, visits)
         accepted = state.accepted
         if self.sampler == "batched":
-            changes, accepted = type_gibbs.batched_sweep(*work, self.plan, seed, now)
+            plan = replace(self.plan, correct=self.plan.correct and now >= self.uncorrected)
+            changes, accepted = type_gibbs.batched_sweep(*work, plan, seed, now)
         else:
             changes = type_gibbs.sweep(*work, self.sampler)
         true_counts = counts
