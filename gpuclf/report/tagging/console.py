@@ -71,7 +71,7 @@ def print_settings(rows: Sequence[SettingsRow], stream: IO[str] | None = None) -
         table.add_row(row.level, str(row.settings), str(row.chains), *values)
     console = open_console(stream)
     console.print(
-        "By level: the best setting and the median one, each setting by the median of its seeds", style="bold"
+        "By level: the best setting and the median one by one-to-one accuracy, each by its median seed", style="bold"
     )
     console.print(table)
 

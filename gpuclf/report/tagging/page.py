@@ -105,7 +105,7 @@ def _settings(rows: Sequence[SettingsRow]) -> Markup | None:
         ]
         for row in rows
     ]
-    note = "By level: the best setting and the median of all, each setting by the median of its seeds, in per cent."
+    note = "By level: the best setting and the median one by one-to-one accuracy, each by its median seed, in per cent."
     return joined(tag("p", note, class_="note"), table(head, body, numbers=range(1, len(head))))
 
 
