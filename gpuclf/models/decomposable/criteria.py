@@ -65,22 +65,24 @@ def _log_far_tail(a: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.
 
 
 def worth(
-    figures: NDArray[np.float64], dof: NDArray[np.float64], documents: int, rules: Rules, level: float
+    distance: NDArray[np.float64],
+    dof: NDArray[np.float64],
+    own: NDArray[np.float64],
+    documents: int,
+    rules: Rules,
+    level: float,
 ) -> NDArray[np.float64]:
     """How much better the graph is with each of the edges (n,) than without; below 0 where it is worse.
 
-    figures (n, 4): distance, degrees of freedom by two rules, and what the criterion itself measured: log p (exact) or
-    log likelihood gained on held-out rows. level: the log of the threshold of p-values.
+    distance, dof, own (n,): the last is what the criterion itself measured: log p, or log likelihood gained on held-out
+    rows. level: the log of the threshold of p-values.
     """
-    distance = figures[:, 0]
     if rules.criterion == "g2":
-        return distance
-    if rules.criterion == "p_value":
-        return level - log_chi2_tail(distance, dof)
-    if rules.criterion == "exact":
-        return level - figures[:, 3]
+        return distance.copy()
+    if rules.criterion in ("p_value", "exact"):
+        return level - own
     if rules.criterion == "heldout":
-        return figures[:, 3]
+        return own.copy()
     weight = {"aic": 2.0, "bic": math.log(max(documents, 1)), "ic": rules.penalty}[rules.criterion]
     return distance - weight * dof
 

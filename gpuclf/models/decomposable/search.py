@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from gpuclf.models.decomposable.criteria import LEAST, Rules, log_chi2_tail, threshold, worth
@@ -22,7 +21,9 @@ from gpuclf.ops.counter_hash import hash64
 from gpuclf.ops.pair_tables import joint_counts, pair_statistics
 
 _MOST_VALUES = 4096  # of all variables together, whose tables are counted as one matrix
-FIGURES = 4  # of a pair: distance, degrees of freedom by values and by cells, the criterion's own
+FIGURES = 5  # of a pair: distance, degrees of freedom by strata, by cells and unadjusted, the criterion's own
+DISTANCE, STRATA, NONZERO, UNADJUSTED, OWN = range(FIGURES)
+_DOF = {"strata": STRATA, "nonzero": NONZERO, "unadjusted": UNADJUSTED}
 _MARK = 0x5EED
 
 
@@ -42,8 +43,9 @@ class Limits:
 
 @dataclass(frozen=True)
 class Frontier:
-    """A graph and its pairs: adjacent (V, V) bool; figures (V, V, 4) float64, NaN where a pair was never counted; key
-    (V, V) int64: the separator for which it was counted last. spent: of α, by tests that were passed."""
+    """A graph and its pairs: adjacent (V, V) bool; figures (V, V, 5) float64, NaN where a pair was never counted; key
+    (V, V) int64: the separator for which it was counted last. spent: of α, by tests that were passed. Searching writes
+    into figures and key."""
 
     adjacent: Tensor
     figures: Tensor
@@ -88,8 +90,10 @@ class Search:
             codes = variables.codes[:, variables.labels >= 0].T
             values = variables.num_values.tolist()
             found = pair_statistics(joint_counts(codes, values), values, variables.documents, self.power)
-            figures[..., :3] = found.to(device)
-            figures[..., 3] = 0
+            figures[..., :UNADJUSTED] = found.to(device)
+            free = variables.occurring.double().clamp(min=1) - 1
+            figures[..., UNADJUSTED] = torch.outer(free, free)
+            figures[..., OWN] = self._own_p(figures)
         key = torch.zeros(size, size, dtype=torch.int64, device=device)
         return Frontier(adjacent, figures, key, 0.0)
 
@@ -106,25 +110,38 @@ class Search:
         adjacent = frontier.adjacent
         separators = adjacent[pairs[:, 0]] & adjacent[pairs[:, 1]]
         found = self._counted(variables, adjacent, pairs, separators)
-        figures, key = frontier.figures.clone(), frontier.key.clone()
         for a, b in ((0, 1), (1, 0)):
-            figures[pairs[:, a], pairs[:, b]] = found
-            key[pairs[:, a], pairs[:, b]] = moves.key[pairs[:, 0], pairs[:, 1]]
-        return replace(frontier, figures=figures, key=key), moves
+            frontier.figures[pairs[:, a], pairs[:, b]] = found
+            frontier.key[pairs[:, a], pairs[:, b]] = moves.key[pairs[:, 0], pairs[:, 1]]
+        return frontier, moves
 
     def _counted(self, variables: Variables, adjacent: Tensor, pairs: Tensor, separators: Tensor) -> Tensor:
-        """(P, 4) figures of pairs with their separators."""
-        codes = variables.codes[:, variables.labels >= 0].contiguous()
-        values = variables.num_values
-        found = conditional_statistics(codes, values, pairs, separators, self.power)
-        own = torch.zeros(len(pairs), 1, dtype=torch.float64, device=found.device)
+        """(P, 5) figures of pairs with their separators."""
+        used = separators.any(dim=0)
+        used[pairs.flatten()] = True
+        codes = variables.codes[used][:, variables.labels >= 0]
+        place, values, inside = used.cumsum(0) - 1, variables.num_values[used], separators[:, used].contiguous()
+        found = torch.zeros(len(pairs), FIGURES, dtype=torch.float64, device=adjacent.device)
+        found[:, :UNADJUSTED] = conditional_statistics(codes, values, place[pairs], inside, self.power)
+        levels = variables.occurring.double().clamp(min=1)
+        strata = torch.exp((separators.double() * torch.log(levels)).sum(1)).round()
+        found[:, UNADJUSTED] = (levels[pairs] - 1).prod(1) * strata
         if self.rules.criterion == "exact":
-            times = self.permutations
-            above = permutation_counts(codes, values, pairs, separators, found[:, 0], times, self.seed)
-            own[:, 0] = torch.log((above + 1) / (times + 1))
-        if self.rules.criterion == "heldout":
-            own[:, 0] = torch.tensor([self._held_out_gain(variables, adjacent, *pair) for pair in pairs.tolist()])
-        return torch.cat([found, own], dim=1)
+            times, seed = self.permutations, self.seed
+            above = permutation_counts(codes, values, place[pairs], inside, found[:, DISTANCE], times, seed)
+            found[:, OWN] = torch.log((above + 1) / (times + 1))
+        elif self.rules.criterion == "heldout":
+            found[:, OWN] = torch.tensor([self._held_out_gain(variables, adjacent, *pair) for pair in pairs.tolist()])
+        else:
+            found[:, OWN] = self._own_p(found)
+        return found
+
+    def _own_p(self, figures: Tensor) -> Tensor:
+        """log p of figures (…, 5) where the criterion asks for it, else 0."""
+        if self.rules.criterion != "p_value":
+            return torch.zeros_like(figures[..., OWN])
+        distance, dof = figures[..., DISTANCE].cpu().numpy(), figures[..., _DOF[self.rules.dof]].cpu().numpy()
+        return torch.from_numpy(log_chi2_tail(distance, dof)).to(figures.device)
 
     def _held_out_gain(self, variables: Variables, adjacent: Tensor, a: int, b: int) -> float:
         """Log likelihood that adding an edge gains on the judged rows (of one that is there: what it has gained)."""
@@ -149,23 +166,22 @@ class Search:
         if not len(pairs):
             return None
         figures = frontier.figures[pairs[:, 0], pairs[:, 1]].cpu().numpy()
-        dof = self._dof(variables, frontier.adjacent, pairs, figures)
+        dof = figures[:, _DOF[self.rules.dof]]
         level = threshold(self.rules, self.alpha, len(pairs), frontier.spent)
-        gain = worth(figures, dof, variables.documents, self.rules, level)
+        gain = worth(figures[:, DISTANCE], dof, figures[:, OWN], variables.documents, self.rules, level)
         gain[added:] *= -1
         least = -np.inf if self.rules.criterion == "g2" and limits.remove else LEAST
-        order = np.lexsort((np.arange(len(gain)), dof, -np.round(gain, 9)))
-        place = int(order[0])
+        rounded = np.round(gain, 9)
+        tied = np.flatnonzero(rounded == rounded.max())
+        place = int(tied[np.argmin(dof[tied])])
         if not gain[place] > least:
             return None
         a, b = pairs[place].tolist()
-        log_p = self._log_p(figures[place], dof[place])
-        return Move(a, b, place < added, float(gain[place]), float(figures[place, 0]), float(dof[place]), log_p)
-
-    def _log_p(self, figures: NDArray[np.float64], dof: float) -> float:
+        distance, free = float(figures[place, DISTANCE]), float(dof[place])
+        log_p = float(log_chi2_tail(figures[place, :1], dof[place : place + 1])[0])
         if self.rules.criterion == "exact":
-            return float(figures[3])
-        return float(log_chi2_tail(figures[:1], np.array([dof]))[0])
+            log_p = float(figures[place, OWN])
+        return Move(a, b, place < added, float(gain[place]), distance, free, log_p)
 
     def _within(self, variables: Variables, adjacent: Tensor) -> Tensor:
         """(V, V) bool: edges that may be added under the limits of size."""
@@ -181,18 +197,6 @@ class Search:
             inside = (adjacent.double() * logs) @ adjacent.double() + logs[:, None] + logs[None]
             allowed &= inside <= np.log(limits.max_cells) + 1e-9
         return allowed
-
-    def _dof(
-        self, variables: Variables, adjacent: Tensor, pairs: Tensor, figures: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Degrees of freedom of pairs (n, 2) by the rule that was asked for."""
-        if self.rules.dof != "unadjusted":
-            return figures[:, 1 if self.rules.dof == "strata" else 2]
-        levels = variables.occurring.double().clamp(min=1)
-        common = adjacent[pairs[:, 0]] & adjacent[pairs[:, 1]]
-        strata = torch.exp((common.double() * torch.log(levels)).sum(1)).round()
-        free: NDArray[np.float64] = ((levels[pairs] - 1).prod(1) * strata).cpu().numpy()
-        return free
 
     def made(self, frontier: Frontier, move: Move) -> Frontier:
         """The frontier after a move."""

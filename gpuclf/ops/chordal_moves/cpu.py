@@ -49,24 +49,30 @@ def find(adjacent: Any, marks: Any, additions: bool, removals: bool, add: Any, r
     common = np.zeros(words, dtype=np.int64)
     members = np.zeros(size, dtype=np.int32)
     waiting = np.zeros(size, dtype=np.int32)
+    whole = np.zeros(size, dtype=np.int32)
+    _components(neighbours, degree, common, whole, waiting)
     for a in range(size):
         for b in range(a + 1, size):
             edge = adjacent[a, b]
             if (edge and not removals) or (not edge and not additions):
                 continue
-            mixed = np.int64(0)
             held = np.int64(0)
             for w in range(words):
                 common[w] = bits[a, w] & bits[b, w]
                 held |= common[w]
-                mixed = (mixed ^ common[w]) * np.int64(-7046029254386353131)
-                mixed ^= mixed >> 29
+            if not edge and held == 0:
+                add[a, b] = add[b, a] = whole[a] != whole[b]
+                continue
             if edge:
                 filled, total = _members(common, words, members, marks)
                 if _complete(bits, members, filled):
                     remove[a, b] = remove[b, a] = True
                     key[a, b] = key[b, a] = total
                 continue
+            mixed = np.int64(0)
+            for w in range(words):
+                mixed = (mixed ^ common[w]) * np.int64(-7046029254386353131)
+                mixed ^= mixed >> 29
             slot = mixed & (slots - 1)
             found = np.int64(-1)
             while table[slot] >= 0:
@@ -91,9 +97,8 @@ def find(adjacent: Any, marks: Any, additions: bool, removals: bool, add: Any, r
                 _components(neighbours, degree, common, parts[found], waiting)
             if parts[found, a] != parts[found, b]:
                 add[a, b] = add[b, a] = True
-                if held != 0:
-                    filled, total = _members(common, words, members, marks)
-                    key[a, b] = key[b, a] = total
+                filled, total = _members(common, words, members, marks)
+                key[a, b] = key[b, a] = total
 
 
 @kernel
