@@ -13,13 +13,19 @@ _MOST = 30  # evaluations
 
 
 def wolfe_step(
-    function: Callable[[Tensor], tuple[Tensor, Tensor]], value: Tensor, slope: Tensor, start: Tensor, rounding: float
+    function: Callable[[Tensor], tuple[Tensor, Tensor]],
+    value: Tensor,
+    slope: Tensor,
+    start: Tensor,
+    rounding: float,
+    flatter: float = _FLATTER,
 ) -> Tensor:
     """Steps (R,) float64 that satisfy the strong Wolfe conditions; 0 where none was found.
 
     function(step (R,)) gives value and slope (R,) there; value and slope are those at step 0 (slope < 0, else the step
-    is 0); start: the first guess. Secant steps on the slope within a bracket. `rounding`: relative error of values; a
-    change below it is judged by the slopes (Hager & Zhang 2005, eq. 4.1), as the values cannot tell any more.
+    is 0); start: the first guess; flatter: the share of the slope at 0 that a step may leave. Secant steps on the slope
+    within a bracket. `rounding`: relative error of values; a change below it is judged by the slopes (Hager & Zhang
+    2005, eq. 4.1), as the values cannot tell any more.
     """
     step = torch.where(slope < 0, start, 0.0)
     low, low_slope = torch.zeros_like(step), slope
@@ -35,7 +41,7 @@ def wolfe_step(
         decreased = here <= value + _DECREASE * step * slope
         about_equal = (here <= value + slack) & (steep <= (2 * _DECREASE - 1) * slope)
         low_enough = finite & (decreased | about_equal)
-        good = low_enough & (steep.abs() <= _FLATTER * slope.abs())
+        good = low_enough & (steep.abs() <= flatter * slope.abs())
         taken = torch.where(searching & good, step, taken)
         beyond = ~low_enough | (steep > 0)
         high = torch.where(searching & beyond, step, high)

@@ -6,12 +6,14 @@ without penalty). A step is one iteration. All replicas step in lockstep, each b
 Converged means, with a ridge: ‖∇F‖² / (2 ridge) ≤ tol · F, which bounds how far F is above its minimum, whatever
 the scales of the features: F is strongly convex in all but the offset, and this is the duality gap of the duals that
 belong to the scores. L-BFGS and Newton's method, which know the diagonal of the Hessian, also stop by an estimate of
-that distance that is much nearer where C is great (Objective.measure). Without a ridge: the gradient, for L1 the
-steepest one-sided slopes, is at most `tol` of the one at W = 0.
+that distance that is much nearer where C is great (Objective.measure). L-BFGS has a second one, from how F has fallen
+lately (still_to_fall): an eighth of the first is enough where the second agrees. Without a ridge: the gradient, for L1
+the steepest one-sided slopes, is at most `tol` of the one at W = 0.
 
-With `warm_epochs`, the first step is epochs of dual coordinate descent (gpuclf.ops.dual_epoch): at least that many, and
-more for replicas whose gap falls so fast that they get to `tol` sooner than the optimiser would, which goes on from the
-weights of the others.
+With `warm_epochs`, the first step is epochs of dual coordinate descent (gpuclf.ops.dual_epoch): that many, fewer where
+the duality gap is at `tol` before (but 5), and more for replicas whose gap falls so fast that they get there sooner
+than the optimiser would, which goes on from the weights of the others. On a device without a kernel for such an epoch,
+which is one document after the other, the optimiser starts at 0: that is, on CUDA.
 
 L-BFGS, Newton's method and gradient descent work on the matrices of gpuclf.models.linear.view_rows.
 """
@@ -26,11 +28,12 @@ from torch import Tensor
 
 from gpuclf.models.learner import Problem
 from gpuclf.models.linear.dual import DualDescent
-from gpuclf.models.linear.objective import Aim, Objective, float_type, option
+from gpuclf.models.linear.objective import Aim, Objective, float_type, option, still_to_fall
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.models.linear.training_rows import sparse
 from gpuclf.models.linear.view_rows import ViewRows, view_rows
 from gpuclf.models.replica_axis import put_replicas, replica_field, take_replicas
+from gpuclf.ops.dual_epoch import has_kernel
 from gpuclf.ops.replica_vectors import replica_combination, replica_dots
 from gpuclf.optim.lbfgs import History, descent_direction, empty_history, forget, next_slot, remember, rescaled
 from gpuclf.optim.line_search import wolfe_step
@@ -40,8 +43,11 @@ from gpuclf.optim.schedules import Schedule
 
 MEMORY = {"lbfgs": 5, "owlqn": 10}  # steps that the quasi-Newton methods remember
 _FRESH = 16  # iterations after which L-BFGS takes the Hessian's diagonal anew; the first ones come sooner
+_SPAN = 8  # iterations over which the fall of F is compared with that of as many before
+_FEWER = 8.0  # times the estimate by the diagonal alone is what is above the minimum, at most, as far as seen
+_FLATTER = 0.25  # a line search costs little beside an iteration, and a good step saves some
 _FURTHER = 15  # epochs of dual coordinate descent that are worth waiting for the optimum
-_MOST_EPOCHS = 25
+_FEWEST_EPOCHS, _MOST_EPOCHS = 5, 25
 _PRODUCTS = 100  # of the Hessian, at most, for one Newton step
 _BACKTRACKS = 40
 DescentKind = Literal["lbfgs", "owlqn", "newton", "gradient_descent"]
@@ -54,7 +60,8 @@ class DescentState:
 
     value, start, norm, gap, length (R,) float64: F; gradient norms at 0 and now; relative bound on F above its
     minimum (0 where there is none); length of the last step along its direction. stuck (R,) bool: the last step found
-    nothing lower. history: of the quasi-Newton methods.
+    nothing lower. falling (R, 2 · _SPAN + 1) float64: F of the last iterations, infinite before them. history: of the
+    quasi-Newton methods, without cells until it is needed.
     """
 
     count: int
@@ -70,6 +77,7 @@ class DescentState:
     gap: Tensor = replica_field()
     length: Tensor = replica_field()
     stuck: Tensor = replica_field()
+    falling: Tensor = replica_field()
 
 
 @dataclass(frozen=True)
@@ -96,7 +104,7 @@ class BatchDescent:
         state = DescentState(
             count=0,
             made=made,
-            history=empty_history(memory, point) if memory else None,
+            history=empty_history(memory, point[:0]) if memory else None,
             point=point,
             scores=scores,
             gradient=gradient,
@@ -107,14 +115,17 @@ class BatchDescent:
             gap=torch.zeros_like(norm),
             length=torch.zeros_like(norm),
             stuck=torch.zeros_like(norm, dtype=torch.bool),
+            falling=torch.full((norm.numel(), 2 * _SPAN + 1), torch.inf, dtype=norm.dtype, device=norm.device),
         )
         return self._measured(objective, state)
 
     def step(self, problem: Problem, state: DescentState) -> DescentState:
         """One iteration."""
         objective = self.aim.objective(problem, state.made)
-        if state.count == 0 and self.warm_epochs:
+        if state.count == 0 and self.warm_epochs and has_kernel(state.point.device):
             return self._warm_step(problem, objective, state)
+        if state.history is not None and not state.history.steps.numel():
+            state = replace(state, history=empty_history(MEMORY[self.optimizer], state.point))
         if self.optimizer == "owlqn":
             point, scores, length = self._orthant_step(objective, state)
         else:
@@ -182,7 +193,7 @@ class BatchDescent:
                 return value, rise + objective.ridge * (mixed + step * own)
 
             rounding = 1e-13 if state.point.dtype == torch.float64 else 1e-7
-            length = wolfe_step(function, state.value, slope, self._first_guess(state, slope), rounding)
+            length = wolfe_step(function, state.value, slope, self._first_guess(state, slope), rounding, _FLATTER)
         factors = torch.stack([torch.ones_like(length), length])
         if state.history is not None:
             moved, _ = next_slot(state.history)
@@ -236,16 +247,24 @@ class BatchDescent:
 
     def _warm_step(self, problem: Problem, objective: Objective, state: DescentState) -> DescentState:
         """The first step: epochs of dual coordinate descent, instead of one along the gradient at 0."""
-        point = self._warmed(problem, state.made)
+        point, gap = self._warmed(problem, state.made)
         scores = objective.space.scores(point)
         value, gradient = objective.smooth(point, scores)
         after = replace(
-            state, count=1, point=point, scores=scores, gradient=gradient, value=value, length=torch.ones_like(value)
+            state,
+            count=1,
+            point=point,
+            scores=scores,
+            gradient=gradient,
+            value=value,
+            length=torch.ones_like(value),
+            falling=torch.full_like(state.falling, torch.inf),
         )
-        return self._measured(objective, self._rescaled(objective, after))
+        after = self._measured(objective, self._rescaled(objective, after))
+        return replace(after, gap=torch.minimum(after.gap, gap))
 
-    def _warmed(self, problem: Problem, made: ViewRows) -> Tensor:
-        """Weights (width+1, R, K) after each replica's epochs: warm_epochs, and as long as they are fast.
+    def _warmed(self, problem: Problem, made: ViewRows) -> tuple[Tensor, Tensor]:
+        """Weights (width+1, R, K) and duality gap (R,) after each replica's epochs; see the module.
 
         The gap's fall over the last three epochs tells how many more it takes to get below tol.
         """
@@ -256,11 +275,11 @@ class BatchDescent:
         while going.numel():
             found = dual.step(problem, found)
             gaps.append(found.gap)
-            more = torch.ones_like(going, dtype=torch.bool)
+            more = (found.gap > self.tol).cpu() | (found.epoch < _FEWEST_EPOCHS)
             if found.epoch >= self.warm_epochs:
                 rate = (gaps[-1] / gaps[-4]).log() / 3
                 needed = (self.tol / gaps[-1].clamp(min=1e-300)).log() / rate
-                more = ((found.gap > self.tol) & (rate < 0) & (needed < _FURTHER)).cpu()
+                more &= ((rate < 0) & (needed < _FURTHER)).cpu()
                 more &= found.epoch < _MOST_EPOCHS
             if bool(more.all()):
                 continue
@@ -269,7 +288,7 @@ class BatchDescent:
             going, found = going[left], take_replicas(found, left)
             gaps = [gap[left.to(gap.device)] for gap in gaps]
             problem = replace(problem, replicas=problem.replicas.take(left))
-        return everyone.weights
+        return everyone.weights, everyone.gap
 
     def _orthant_step(self, objective: Objective, state: DescentState) -> tuple[Tensor, Tensor, Tensor]:
         """OWL-QN: a quasi-Newton direction made from the one-sided slopes; halved until F goes down enough."""
@@ -308,4 +327,7 @@ class BatchDescent:
 
     def _measured(self, objective: Objective, state: DescentState) -> DescentState:
         norm, gap = objective.measure(state.point, state.gradient, state.value, state.inverse)
-        return replace(state, norm=norm, gap=gap)
+        falling = torch.cat([state.falling[:, 1:], state.value[:, None]], 1)
+        if self.optimizer == "lbfgs":
+            gap = torch.minimum(gap, torch.maximum(gap / _FEWER, still_to_fall(falling) / state.value))
+        return replace(state, norm=norm, gap=gap, falling=falling)

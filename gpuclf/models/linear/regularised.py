@@ -25,7 +25,7 @@ ScheduleName = Literal["line_search", "constant", "inverse", "power"]
 
 _SMOOTH_ONLY = ("lbfgs", "owlqn", "newton")
 _STOCHASTIC = ("sgd", "adagrad")
-_WARM_EPOCHS = 5
+_WARM_EPOCHS = 10
 
 
 class RegularisedOptions(LearnerOptions):
@@ -38,7 +38,7 @@ class RegularisedOptions(LearnerOptions):
     class_weight: Literal["balanced"] | dict[str, Positive] | None = None  # what a document of a class counts
     tol: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1e-4  # the smaller, the nearer to the optimum
     max_iter: Annotated[int, Field(ge=1)] = 500  # iterations (lbfgs, owlqn, newton, gradient_descent), epochs (others)
-    start: Literal["dual", "zero"] = "dual"  # lbfgs, newton of logistic with l2: a few epochs of dcd come first
+    start: Literal["dual", "zero"] = "dual"  # lbfgs, newton of logistic with l2: epochs of dcd first, on the CPU
     schedule: ScheduleName | None = None  # gradient_descent: line_search unless given; sgd: power unless given
     learning_rate: Positive = 0.5  # of the first step of a schedule, and of adagrad
     power: Annotated[float, Field(gt=0, le=1)] = 0.5  # of schedule: power, learning_rate / t^power

@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
+import torch
 from torch import Tensor
 
-__all__ = ["DualModel", "DualRows", "dual_epoch"]
+__all__ = ["DualModel", "DualRows", "dual_epoch", "has_kernel"]
 
-KERNELS = {"cpu": "cpu"}  # device type -> module here; other devices run the reference
+# device type -> module here; a device that is not listed runs the reference. An epoch is one document after the other,
+# each a few operations: too little for a launch on a GPU, so a CUDA model is walked by the host's kernel, as a copy.
+KERNELS = {"cpu": "cpu", "cuda": "host"}
+
+
+def has_kernel(device: torch.device) -> bool:
+    """Whether the device has a kernel of its own, so that an epoch costs about as much as other passes there."""
+    return KERNELS.get(device.type) == device.type
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,14 @@ import numpy as np
 from torch import Tensor
 
 from gpuclf.ops.dual_epoch import DualModel, DualRows
+from gpuclf.ops.dual_epoch.logistic_duals import logistic_duals, logistic_scratch
 from gpuclf.ops.gathered_sum import gathered_sum, scattered_add
 from gpuclf.ops.kernel import kernel
+from gpuclf.ops.prefetch import prefetch
 from gpuclf.ops.sparse_rows import flat_weights, row_values
 from gpuclf.ops.threads import run_on_threads
+
+_LINE = 64  # bytes in a line of the cache
 
 
 def dual_epoch(
@@ -35,7 +39,8 @@ def dual_epoch(
     np.fill_diagonal(costs, 0.0)
     weights, stride = flat_weights(model.weights)
     duals, step = flat_weights(model.duals)
-    common = (kind == "logistic", *csr, order.contiguous().numpy(), costs, offset, classes)
+    enough = _ENOUGH[weights.itemsize]
+    common = (kind == "logistic", enough, *csr, order.contiguous().numpy(), costs, offset, classes)
     run_on_threads(
         [
             partial(
@@ -47,13 +52,13 @@ def dual_epoch(
     )  # fmt: skip
 
 
-_LEAST = 1e-30  # of a dual: its logarithm and its square are numbers in float32, too
+_ENOUGH = {8: 1e-10, 4: 1e-7}  # bytes of a number -> how exact the duals of a logistic document are to be
 
 
 @kernel
 def _walk(
-    logistic: Any, crow: Any, col: Any, val: Any, labels: Any, col_scale: Any, row_scale: Any, order: Any, costs: Any,
-    offset: Any, classes: Any, bounds: Any, weights: Any, stride: Any, duals: Any, step: Any,
+    logistic: Any, enough: Any, crow: Any, col: Any, val: Any, labels: Any, col_scale: Any, row_scale: Any, order: Any,
+    costs: Any, offset: Any, classes: Any, bounds: Any, weights: Any, stride: Any, duals: Any, step: Any,
 ) -> None:  # fmt: skip
     longest = 0
     for n in order:
@@ -64,6 +69,8 @@ def _walk(
     change = np.empty(classes, weights.dtype)
     linear = np.empty(classes)
     fresh = np.empty(classes)
+    scratch = logistic_scratch(classes)
+    line = _LINE // weights.itemsize
     for n in order:
         bound = bounds[n]
         if bound <= 0:
@@ -73,6 +80,9 @@ def _walk(
         if not offset:
             x[0] = 0
             square = square - 1.0 if count > 1 else 0.0
+        for entry in range(count):  # a row of weights would wait for memory when it is first asked for
+            for j in range(0, classes + line - 1, line):
+                prefetch(weights, index[entry] * stride + min(j, classes - 1))
         gathered_sum(weights, index, stride, x, count, 0, scores)
         old = duals[n * step : n * step + classes]
         if square <= 0:
@@ -80,7 +90,7 @@ def _walk(
         elif logistic:
             for k in range(classes):
                 linear[k] = np.float64(scores[k]) + square * np.float64(old[k])
-            _logistic_duals(linear, square, bound, old, fresh)
+            logistic_duals(linear, square, bound, enough, old, fresh, scratch)
         else:
             for k in range(classes):
                 linear[k] = np.float64(scores[k]) + costs[y, k] - square * np.float64(old[k])
@@ -130,40 +140,3 @@ def _margin_duals(linear: Any, y: Any, square: Any, bound: Any, a: Any) -> None:
         beta = total / number
     for k in range(linear.size):
         a[k] = min(bound if k == y else 0.0, (beta - linear[k]) / square)
-
-
-@kernel
-def _logistic_duals(linear: Any, square: Any, bound: Any, old: Any, p: Any) -> None:
-    """p with log p_k + square · p_k = linear_k - b and Σ p = bound. Newton's method on b from the left, where the sum
-    is too great: the sum is convex and falling in b, so the steps never pass the root."""
-    b = np.inf
-    for k in range(linear.size):  # the old duals are a solution for this b, or less than one: the sum is too great
-        p[k] = np.log(np.float64(old[k]))
-        b = min(b, linear[k] - p[k] - square * np.float64(old[k]))
-    total = bound
-    for _ in range(50):
-        total = 0.0
-        fall = 0.0
-        for k in range(linear.size):
-            p[k] = _log_root(linear[k] - b, square, p[k])
-            size = np.exp(p[k])
-            total += size
-            fall += size / (1.0 + square * size)
-        if total - bound <= 1e-9 * bound:
-            break
-        b += (total - bound) / fall
-    for k in range(linear.size):
-        p[k] = max(np.exp(p[k]) * (bound / total), _LEAST)
-
-
-@kernel
-def _log_root(z: Any, square: Any, u: Any) -> Any:
-    """u with u + square · exp u = z, by Newton's method from a guess."""
-    most = min(z, max(0.0, np.log(z / square))) if z > 0 else z  # no root lies above; steps from the left may
-    for _ in range(50):
-        size = square * np.exp(min(u, most))
-        off = min(u, most) + size - z
-        u = min(u, most) - off / (1.0 + size)
-        if abs(off) < 1e-9 * (1.0 + abs(z)):
-            break
-    return min(u, most)
