@@ -175,8 +175,8 @@ class DataOptions(BaseModel):
         unknown = [name for name in self.categorical if name not in FEATURES]
         if unknown:
             raise ValueError(f"an argument has no feature {unknown[0]!r}; it has {', '.join(FEATURES)}")
-        if self.numeric:
-            raise ValueError("an argument of a verb has no numbers: leave numeric out")
+        if self.numeric or self.weight is not None:
+            raise ValueError("an argument of a verb has no numbers: leave numeric and weight out")
         if self.group not in (None, "document", "sentence"):
             raise ValueError(f"arguments are grouped by document or sentence, not {self.group!r}")
         return self

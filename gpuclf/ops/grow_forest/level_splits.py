@@ -96,8 +96,10 @@ def _composed_of(law: Law, table: Table, level: Level, inputs: list[Runs]) -> Be
         owner, place = _picked(table, size[node[mine], i], lists[i], i, node[mine], draw[mine])
         code = lists[i].code[place]
         picks[i] = (mine[owner], code)
-        run, there = _run_of(runs, node[mine][owner], code, table.num_values[i])
-        cost[mine] = _subset_costs(law, level, runs, run[there], owner[there], node[mine])
+        if level.lists:
+            place, there = _run_of(runs, node[mine][owner], code, table.num_values[i])
+            place, owner = place[there], owner[there]
+        cost[mine] = _subset_costs(law, level, runs, place, owner, node[mine])
     best = Best.none(level)
     best.lists = tuple(lists)
     best.cost, place = first_least(cost, node, len(level))
