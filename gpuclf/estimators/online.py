@@ -221,6 +221,8 @@ class ConfidenceWeighted(OnlineClassifier):
         max_iter: int = 10,
         tol: float | None = None,
         shuffle: bool = True,
+        batch: int = 1,
+        batch_update: Literal["sum", "mean"] = "sum",
         random_state: Any = 0,
         device: str = "auto",
     ):
@@ -232,6 +234,8 @@ class ConfidenceWeighted(OnlineClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
+        self.batch = batch
+        self.batch_update = batch_update
         self.random_state = random_state
         self.device = device
 
@@ -250,6 +254,8 @@ class AROW(OnlineClassifier):
         max_iter: int = 10,
         tol: float | None = None,
         shuffle: bool = True,
+        batch: int = 1,
+        batch_update: Literal["sum", "mean"] = "sum",
         random_state: Any = 0,
         device: str = "auto",
     ):
@@ -259,6 +265,8 @@ class AROW(OnlineClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
+        self.batch = batch
+        self.batch_update = batch_update
         self.random_state = random_state
         self.device = device
 
@@ -279,6 +287,8 @@ class SCW(OnlineClassifier):
         max_iter: int = 10,
         tol: float | None = None,
         shuffle: bool = True,
+        batch: int = 1,
+        batch_update: Literal["sum", "mean"] = "sum",
         random_state: Any = 0,
         device: str = "auto",
     ):
@@ -290,6 +300,8 @@ class SCW(OnlineClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
+        self.batch = batch
+        self.batch_update = batch_update
         self.random_state = random_state
         self.device = device
 

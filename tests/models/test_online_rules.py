@@ -153,12 +153,11 @@ def test_an_epoch_without_an_update_ends_every_rule_but_one_whose_weights_decay(
     assert sure.finished(easy, state).all()
 
 
-@pytest.mark.parametrize("type_name", NEW)
-def test_minibatches_are_refused_by_the_key(type_name: str) -> None:
+def test_minibatches_are_refused_where_weights_decay_at_every_document() -> None:
     with pytest.raises(UserFault, match="one document at a time") as caught:
-        learner(type_name, TrainOptions(batch=2))
+        learner("online_svm", TrainOptions(batch=2))
     assert caught.value.key == "train.batch"
-    learner(type_name, TrainOptions(batch=1))
+    learner("online_svm", TrainOptions(batch=1))
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,12 @@ def test_the_walk_row_by_row(kind: int) -> None:
     types |= dict.fromkeys(("val", "col_scale", "row_scale"), "*fp32")
     types |= dict.fromkeys(("crow", "labels", "order", "lengths", "views", "streams", "steps"), "*i64")
     types |= {"col": "*i32", "mistakes": "*i64", "updates": "*i64"}
-    types |= dict.fromkeys(("cost", "firsts", "seconds", "losses"), "*fp64")
-    types |= dict.fromkeys(("longest", "docs", "columns", "classes", "w0", "w1", "u0", "u1", "c0", "c1"), "i32")
+    types |= dict.fromkeys(("cost", "firsts", "seconds", "losses", "decided"), "*fp64")
+    types |= dict.fromkeys(
+        ("batch", "longest", "docs", "columns", "classes", "w0", "w1", "u0", "u1", "c0", "c1"), "i32"
+    )
     flags = {"PRECISION": flag, "INVERSE": flag, "COSTS": flag, "AVERAGE": flag, "COL_SCALED": flag, "ROW_SCALED": flag}
+    flags |= {"BATCHES": kind in (1, 2), "MEAN": kind == 2}
     sizes = {"FLOOR": 1 / 16, "LEAST": 1e-30, "CLASSES": 8 if flag else 64, "ENTRIES": 64}
     compiled(triton_walk._epoch_kernel, types, {"KIND": kind, **flags, **sizes})
 

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from gpuclf.models.learner import LearnerOptions
-from gpuclf.models.linear.online import WHOLE_STEPS, OnlineLearner, online_bytes
-from gpuclf.models.linear.online_rules import INSTANCE_KEYS, ConfidenceRule, one_at_a_time
+from gpuclf.models.linear.online import TRAIN_KEYS, WHOLE_STEPS, OnlineLearner, online_bytes
+from gpuclf.models.linear.online_rules import ConfidenceRule
 from gpuclf.models.train_options import TrainOptions
 
 
@@ -26,11 +26,10 @@ class ArowOptions(LearnerOptions):
 
     per_replica: ClassVar[frozenset[str]] = frozenset({"model.r"})
     no_weights: ClassVar[str | None] = WHOLE_STEPS
-    train_keys: ClassVar[frozenset[str]] = INSTANCE_KEYS
+    train_keys: ClassVar[frozenset[str]] = TRAIN_KEYS
     simplest: ClassVar[dict[str, int]] = {"model.r": 1}
 
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> OnlineLearner:
-        one_at_a_time(train, self.type)
         return OnlineLearner(train, self.average, ConfidenceRule("arow", self.diagonal, r=self.r))
 
     def bytes_per_replica(self, num_features: int, num_classes: int) -> int:

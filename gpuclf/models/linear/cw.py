@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from gpuclf.models.learner import LearnerOptions
-from gpuclf.models.linear.online import WHOLE_STEPS, OnlineLearner, online_bytes
-from gpuclf.models.linear.online_rules import INSTANCE_KEYS, ConfidenceRule, MarginRule, one_at_a_time
+from gpuclf.models.linear.online import TRAIN_KEYS, WHOLE_STEPS, OnlineLearner, online_bytes
+from gpuclf.models.linear.online_rules import ConfidenceRule, MarginRule
 from gpuclf.models.train_options import TrainOptions
 
 
@@ -34,7 +34,7 @@ class CwOptions(LearnerOptions):
 
     per_replica: ClassVar[frozenset[str]] = frozenset({"model.eta"})
     no_weights: ClassVar[str | None] = WHOLE_STEPS
-    train_keys: ClassVar[frozenset[str]] = INSTANCE_KEYS
+    train_keys: ClassVar[frozenset[str]] = TRAIN_KEYS
     simplest: ClassVar[dict[str, int]] = {"model.eta": -1}  # smaller margins
 
     @model_validator(mode="after")
@@ -48,7 +48,6 @@ class CwOptions(LearnerOptions):
         return self
 
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> OnlineLearner:
-        one_at_a_time(train, self.type)
         if self.covariance == "identity":
             rule = MarginRule("pa1", "margin", C=float("inf"), confidence=self.eta, scaled_margin=True)
             return OnlineLearner(train, self.average, rule)

@@ -22,7 +22,7 @@ from gpuclf.models.train_options import TrainOptions
 from gpuclf.ops.instance_epoch import InstanceModel, InstanceRule, instance_epoch
 from gpuclf.ops.online_epoch import Counts, Model, Rule, ScaledRows, Streams, online_epoch
 
-INSTANCE_KEYS = TRAIN_KEYS - {"batch_update"}  # of the rules that take one document at a time only
+INSTANCE_KEYS = TRAIN_KEYS - {"batch_update"}  # of the online SVM, which takes one document at a time only
 Costs = tuple[tuple[float, ...], ...]
 
 
@@ -85,7 +85,8 @@ class ConfidenceRule:
         else:
             phi, C = _phi(problem, self.eta), option(problem, "model.C", self.C)
             rule = InstanceRule(self.kind, phi=phi, C=C, diagonal=self.diagonal)
-        return instance_epoch(rows, streams, rule, _model(state))
+        at_once, mean = train.batch, train.batch_update == "mean"
+        return instance_epoch(rows, streams, rule, _model(state), at_once, mean)
 
     def lasting(self, problem: Problem) -> Tensor:
         return _all(problem)
@@ -125,13 +126,12 @@ def named_costs(path: Path | None, class_names: Sequence[str]) -> Costs | None:
 
 
 def one_at_a_time(train: TrainOptions, type_name: str) -> None:
-    """UserFault for minibatches: for rules whose every document changes what the next one meets."""
+    """UserFault for minibatches, of the rule whose weights decay at every document."""
     if train.batch > 1:
         raise UserFault(
-            f"{type_name} takes one document at a time: each changes more than the weights, and what it changes decides"
-            " the next one's step",
+            f"{type_name} takes one document at a time: all weights decay at each, and 1/(lambda t) counts documents",
             key="train.batch",
-            remedy="remove it, or set a model that knows minibatches (mira; svm with optimizer: sgd)",
+            remedy="remove it, or set its form for minibatches: svm with optimizer: sgd and schedule: inverse",
         )
 
 

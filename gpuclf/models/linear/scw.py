@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from gpuclf.models.learner import LearnerOptions
-from gpuclf.models.linear.online import WHOLE_STEPS, OnlineLearner, online_bytes
-from gpuclf.models.linear.online_rules import INSTANCE_KEYS, ConfidenceRule, one_at_a_time
+from gpuclf.models.linear.online import TRAIN_KEYS, WHOLE_STEPS, OnlineLearner, online_bytes
+from gpuclf.models.linear.online_rules import ConfidenceRule
 from gpuclf.models.train_options import TrainOptions
 
 
@@ -30,11 +30,10 @@ class ScwOptions(LearnerOptions):
 
     per_replica: ClassVar[frozenset[str]] = frozenset({"model.C", "model.eta"})
     no_weights: ClassVar[str | None] = WHOLE_STEPS
-    train_keys: ClassVar[frozenset[str]] = INSTANCE_KEYS
+    train_keys: ClassVar[frozenset[str]] = TRAIN_KEYS
     simplest: ClassVar[dict[str, int]] = {"model.C": -1, "model.eta": -1}
 
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> OnlineLearner:
-        one_at_a_time(train, self.type)
         rule = ConfidenceRule(self.variant, self.diagonal, eta=self.eta, C=self.C)
         return OnlineLearner(train, self.average, rule)
 

@@ -18,7 +18,9 @@ from gpuclf.ops.threads import run_on_threads
 _KINDS = {"variance": 0, "scw1": 1, "scw2": 2, "arow": 3}
 
 
-def instance_epoch(rows: ScaledRows, streams: Streams, rule: InstanceRule, model: InstanceModel) -> Counts:
+def instance_epoch(
+    rows: ScaledRows, streams: Streams, rule: InstanceRule, model: InstanceModel, batch: int = 1, mean: bool = False
+) -> Counts:
     """See `gpuclf.ops.instance_epoch`."""
     columns, _, classes = model.weights.shape
     docs = rows.labels.numel()
@@ -45,7 +47,8 @@ def instance_epoch(rows: ScaledRows, streams: Streams, rule: InstanceRule, model
         if rule.kind == "svm":
             walk_decaying(*seen, cost, rule.eta is None)
         else:
-            walk_confident(*seen, sigma[cells], sigma_stride, _KINDS[rule.kind], rule.diagonal == "precision")
+            about = (_KINDS[rule.kind], rule.diagonal == "precision", batch, mean)
+            walk_confident(*seen, sigma[cells], sigma_stride, *about)
 
     pieces = tasks(start, start[1:], lengths, classes, torch.get_num_threads())
     run_on_threads([partial(work, *piece) for piece in pieces])

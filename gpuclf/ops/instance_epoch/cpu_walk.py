@@ -32,40 +32,57 @@ def walk_confident(
     crow: Any, col: Any, val: Any, labels: Any, col_scale: Any, row_scale: Any, order: Any,
     flat: Any, stride: Any, sums: Any, sums_stride: Any, classes: Any,
     first: Any, second: Any, steps: Any, mistakes: Any, updates: Any, loss: Any,
-    sigma: Any, sigma_stride: Any, kind: Any, precision: Any,
+    sigma: Any, sigma_stride: Any, kind: Any, precision: Any, batch: Any, mean: Any,
 ) -> None:  # fmt: skip
     """One epoch of a block of neighbouring replicas, whose weights of feature v begin at flat[v · stride]."""
     replicas = first.size
     columns = np.empty(longest_row(crow, order) + 1, np.int64)
     x = np.empty(columns.size)
     scores = np.empty(replicas * classes)
-    for t in range(order.size if classes > 1 else 0):
-        n = order[t]
-        y = labels[n]
-        count, _ = row_values(crow, col, val, n, col_scale, row_scale, columns, x)
-        block_scores(flat, stride, 0, columns, x, count, scores)
-        for r in range(replicas):
-            s = scores[r * classes : (r + 1) * classes]
-            best, rival = _two_best(s, y)
-            mistakes[r] += best != y
-            gold_cell, rival_cell = r * classes + y, r * classes + rival
-            v = 0.0
-            for i in range(count):
-                at = columns[i] * sigma_stride
-                v += x[i] * x[i] * (np.float64(sigma[at + gold_cell]) + np.float64(sigma[at + rival_cell]))
-            alpha, rho, beta, violation = _step(kind, first[r], second[r], s[y] - s[rival], v)
-            if alpha > 0.0:
-                updates[r] += 1
-                finite = _learn(
-                    columns, x, count, gold_cell, alpha, rho, beta, precision, steps[r] + t,
-                    flat, stride, sums, sums_stride, sigma, sigma_stride,
-                )  # fmt: skip
-                finite &= _learn(
-                    columns, x, count, rival_cell, -alpha, rho, beta, precision, steps[r] + t,
-                    flat, stride, sums, sums_stride, sigma, sigma_stride,
-                )  # fmt: skip
-                violation = violation if finite else np.nan
-            loss[r] += violation
+    rivals = np.empty((batch, replicas), np.int64)
+    decided = np.empty((batch, replicas, 3))
+    end = order.size if classes > 1 else 0
+    for t in range(0, end, batch):
+        size = min(batch, end - t)
+        share = 1.0 / size if mean else 1.0
+        count = 0
+        for b in range(size):
+            n = order[t + b]
+            y = labels[n]
+            count, _ = row_values(crow, col, val, n, col_scale, row_scale, columns, x)
+            block_scores(flat, stride, 0, columns, x, count, scores)
+            for r in range(replicas):
+                s = scores[r * classes : (r + 1) * classes]
+                best, rival = _two_best(s, y)
+                mistakes[r] += best != y
+                v = 0.0
+                for i in range(count):
+                    at = columns[i] * sigma_stride + r * classes
+                    v += x[i] * x[i] * (np.float64(sigma[at + y]) + np.float64(sigma[at + rival]))
+                alpha, rho, beta, violation = _step(kind, first[r], second[r], s[y] - s[rival], v)
+                rivals[b, r] = rival
+                decided[b, r, 0], decided[b, r, 1], decided[b, r, 2] = share * alpha, share * rho, share * beta
+                updates[r] += alpha > 0.0
+                loss[r] += violation
+        for shrinking in range(2):  # all steps go by the variances that the batch met
+            for b in range(size):
+                n = order[t + b]
+                y = labels[n]
+                if size > 1:
+                    count, _ = row_values(crow, col, val, n, col_scale, row_scale, columns, x)
+                for r in range(replicas):
+                    alpha, rho, beta = decided[b, r, 0], decided[b, r, 1], decided[b, r, 2]
+                    if alpha > 0.0:
+                        gold_cell, rival_cell = r * classes + y, r * classes + rivals[b, r]
+                        if shrinking:
+                            _shrink(columns, x, count, gold_cell, rho, beta, precision, sigma, sigma_stride)
+                            _shrink(columns, x, count, rival_cell, rho, beta, precision, sigma, sigma_stride)
+                        else:
+                            where = (steps[r] + t, flat, stride, sums, sums_stride, sigma, sigma_stride)
+                            finite = _move(columns, x, count, gold_cell, alpha, *where)
+                            finite &= _move(columns, x, count, rival_cell, -alpha, *where)
+                            if not finite:
+                                loss[r] = np.nan
 
 
 @kernel
@@ -119,20 +136,28 @@ def _step(kind: Any, first: Any, second: Any, m: Any, v: Any) -> tuple[Any, Any,
 
 
 @kernel
-def _learn(
-    columns: Any, x: Any, count: Any, cell: Any, alpha: Any, rho: Any, beta: Any, precision: Any, before: Any,
+def _move(
+    columns: Any, x: Any, count: Any, cell: Any, alpha: Any, before: Any,
     flat: Any, stride: Any, sums: Any, sums_stride: Any, sigma: Any, sigma_stride: Any,
 ) -> Any:  # fmt: skip
-    """Adds α σ x to the weights of one class, and shrinks their σ; whether all of them are finite."""
+    """Adds α σ x to the weights of one class; whether all of them are finite."""
     finite = True
     for i in range(count):
-        at = columns[i] * sigma_stride + cell
-        old = np.float64(sigma[at])
-        change = alpha * old * x[i]
+        change = alpha * np.float64(sigma[columns[i] * sigma_stride + cell]) * x[i]
         finite &= add(flat, columns[i] * stride + cell, change)
         if sums.size:
             finite &= add(sums, columns[i] * sums_stride + cell, before * change)
+    return finite
+
+
+@kernel
+def _shrink(
+    columns: Any, x: Any, count: Any, cell: Any, rho: Any, beta: Any, precision: Any, sigma: Any, sigma_stride: Any
+) -> None:
+    """Shrinks σ of the weights of one class."""
+    for i in range(count):
+        at = columns[i] * sigma_stride + cell
+        old = np.float64(sigma[at])
         square = x[i] * x[i]
         shrunk = old / (1.0 + rho * square * old) if precision else old * (1.0 - beta * square * old)
         sigma[at] = max(shrunk, SMALLEST_SIGMA)
-    return finite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -14,15 +15,22 @@ from gpuclf.ops.online_epoch.decision import first_argmax
 from gpuclf.ops.online_epoch.records import Counts, ScaledRows, Streams, no_counts
 from gpuclf.ops.online_epoch.reference import row_of
 
+Row = tuple[Tensor, Tensor, Tensor]  # columns (m,), values (m,), label ()
+Scored = tuple[Tensor, Tensor, Tensor, Tensor]  # and scores (R', K)
+Decided = tuple[Tensor, Tensor, Tensor, Callable[[Tensor], Tensor], Tensor, Tensor]
 
-def instance_epoch(rows: ScaledRows, streams: Streams, rule: InstanceRule, model: InstanceModel) -> Counts:
+
+def instance_epoch(
+    rows: ScaledRows, streams: Streams, rule: InstanceRule, model: InstanceModel, batch: int = 1, mean: bool = False
+) -> Counts:
     """See `gpuclf.ops.instance_epoch`."""
     counts = no_counts(model.steps)
     bounds = streams.start.tolist()
     for g, view in enumerate(streams.view.tolist()):
         walker = (_Decay if rule.kind == "svm" else _Confidence).of(rule, model, slice(bounds[g], bounds[g + 1]))
-        for n in streams.order[g][streams.order[g] >= 0].tolist():
-            walker.visit(*row_of(rows, view, n, torch.float64), counts)
+        for part in streams.order[g][streams.order[g] >= 0].split(batch):
+            if part.numel():
+                walker.visit([row_of(rows, view, n, torch.float64) for n in part.tolist()], counts, mean)
         walker.end()
     return counts
 
@@ -46,17 +54,19 @@ class _Walker:
         seen = model.steps[at].to(torch.float64)
         return cls(rule, model, at, first, second, seen, torch.ones_like(seen), seen.clone())
 
-    def visit(self, columns: Tensor, x: Tensor, label: Tensor, counts: Counts) -> None:
-        scores = torch.einsum("i,irk->rk", x, self._read(self.model.weights, columns))
-        if scores.shape[1] > 1:
-            counts.mistakes[self.at] += first_argmax(scores) != label
-            updated, loss = self.learn(columns, x, label, scores)
-            counts.updates[self.at] += updated
-            counts.loss[self.at] += loss
-        self.seen += 1.0
+    def visit(self, rows: list[Row], counts: Counts, mean: bool) -> None:
+        """The rows of a batch, scored with the same weights."""
+        scored = [(*row, torch.einsum("i,irk->rk", row[1], self._read(self.model.weights, row[0]))) for row in rows]
+        if self.model.weights.shape[2] > 1:
+            for _, _, label, scores in scored:
+                counts.mistakes[self.at] += first_argmax(scores) != label
+            for updated, loss in self.learn(scored, mean):
+                counts.updates[self.at] += updated
+                counts.loss[self.at] += loss
+        self.seen += len(rows)
 
-    def learn(self, columns: Tensor, x: Tensor, label: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """Changes the model; whether it did, and the violation, (R',) each."""
+    def learn(self, scored: list[Scored], mean: bool) -> list[tuple[Tensor, Tensor]]:
+        """Changes the model; for each row whether it did, and the violation, (R',) each."""
         raise AssertionError
 
     def end(self) -> None:
@@ -80,7 +90,19 @@ class _Walker:
 
 
 class _Confidence(_Walker):
-    def learn(self, columns: Tensor, x: Tensor, label: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
+    def learn(self, scored: list[Scored], mean: bool) -> list[tuple[Tensor, Tensor]]:
+        share = 1.0 / len(scored) if mean else 1.0
+        decided = [self._decide(*row, share) for row in scored]
+        found = [(row[4], self._add(row[0], row[1], self.seen, row[5])) for row in decided]
+        for columns, _, touched, shrink, _, _ in decided:
+            assert self.model.covariance is not None
+            sigma = self._read(self.model.covariance, columns)
+            shrunk = shrink(sigma).clamp(min=SMALLEST_SIGMA)
+            self._write(self.model.covariance, columns, torch.where(touched, shrunk, sigma))
+        return found
+
+    def _decide(self, columns: Tensor, x: Tensor, label: Tensor, scores: Tensor, share: float) -> Decided:
+        """A row's change of the weights, the cells whose σ it shrinks, and how; whether it does, and its violation."""
         assert self.model.covariance is not None
         classes = scores.shape[1]
         gold = one_hot(label, classes).bool()
@@ -96,20 +118,22 @@ class _Confidence(_Walker):
         updated = alpha > 0
         touched = touched & updated[:, None]
         sign = torch.where(touched, gold.to(torch.float64) - is_rival.to(torch.float64), 0.0)
+        alpha, rho, beta = share * alpha, share * rho, share * beta
         change = torch.where(touched, sign * alpha[:, None] * sigma * x[:, None, None], 0.0)
-        loss = self._add(columns, change, self.seen, loss)
-        if self.rule.diagonal == "precision":
-            shrunk = sigma / (1.0 + rho[:, None] * square * sigma)
-        else:
-            shrunk = sigma * (1.0 - beta[:, None] * square * sigma)
-        self._write(self.model.covariance, columns, torch.where(touched, shrunk.clamp(min=SMALLEST_SIGMA), sigma))
-        return updated, loss
+
+        def shrink(sigma: Tensor) -> Tensor:
+            if self.rule.diagonal == "precision":
+                return sigma / (1.0 + rho[:, None] * square * sigma)
+            return sigma * (1.0 - beta[:, None] * square * sigma)
+
+        return columns, change, touched, shrink, updated, loss
 
 
 class _Decay(_Walker):
     """scale is a, total A of `gpuclf.ops.instance_epoch`."""
 
-    def learn(self, columns: Tensor, x: Tensor, label: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
+    def learn(self, scored: list[Scored], mean: bool) -> list[tuple[Tensor, Tensor]]:
+        ((columns, x, label, scores),) = scored  # one row: there are no batches here
         classes, t = scores.shape[1], self.seen + 1.0
         if self.rule.eta is None:
             rate, keep = 1.0 / (self.second * t), torch.where(t > 1.0, 1.0 - 1.0 / t, 1.0)
@@ -125,7 +149,7 @@ class _Decay(_Walker):
         loss = self._add(columns, amount * x[:, None, None], self.total, loss)
         self.total = self.total + self.scale
         self._fold(self.scale < FOLD_BELOW, t)
-        return updated, loss
+        return [(updated, loss)]
 
     def end(self) -> None:
         self._fold(self.scale != 1.0, self.seen)

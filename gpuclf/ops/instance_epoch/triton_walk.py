@@ -19,7 +19,9 @@ _KINDS = {"variance": 0, "scw1": 1, "scw2": 2, "arow": 3, "svm": 4}
 _TILE = 4096  # weights that a program holds at once
 
 
-def instance_epoch(rows: ScaledRows, streams: Streams, rule: InstanceRule, model: InstanceModel) -> Counts:
+def instance_epoch(
+    rows: ScaledRows, streams: Streams, rule: InstanceRule, model: InstanceModel, batch: int = 1, mean: bool = False
+) -> Counts:
     """See `gpuclf.ops.instance_epoch`; at least one replica and two classes."""
     columns, replicas, classes = model.weights.shape
     counts = no_counts(model.steps)
@@ -33,15 +35,17 @@ def instance_epoch(rows: ScaledRows, streams: Streams, rule: InstanceRule, model
     sums = none if model.sums is None else model.sums
     sigma = none if model.covariance is None else model.covariance
     cost = first if rule.cost is None else rule.cost.contiguous()
+    decided = torch.empty((replicas, batch if batch > 1 else 1, 4), dtype=torch.float64, device=order.device)
     _epoch_kernel[(replicas,)](
         rows.crow, rows.col, rows.val, rows.labels.contiguous(),
         _or(rows.col_scale, rows.val), _or(rows.row_scale, rows.val),
         order, lengths, streams.view.contiguous(), stream, none, sums, sigma, cost, first, second, model.steps,
-        counts.mistakes, counts.updates, counts.loss,
-        order.shape[1], rows.labels.numel(), columns, classes,
+        counts.mistakes, counts.updates, counts.loss, decided,
+        batch, order.shape[1], rows.labels.numel(), columns, classes,
         none.stride(0), none.stride(1), sums.stride(0), sums.stride(1), sigma.stride(0), sigma.stride(1),
         KIND=_KINDS[rule.kind], PRECISION=rule.diagonal == "precision", INVERSE=rule.eta is None,
-        COSTS=rule.cost is not None, AVERAGE=model.sums is not None, FLOOR=FOLD_BELOW, LEAST=SMALLEST_SIGMA,
+        BATCHES=batch > 1, MEAN=mean, COSTS=rule.cost is not None, AVERAGE=model.sums is not None,
+        FLOOR=FOLD_BELOW, LEAST=SMALLEST_SIGMA,
         COL_SCALED=rows.col_scale is not None, ROW_SCALED=rows.row_scale is not None,
         CLASSES=padded, ENTRIES=max(1, min(64, _TILE // padded)),
         enable_fp_fusion=False,  # every product is rounded, as on the CPU
@@ -127,6 +131,7 @@ def _learn(
     v: tensor, x: tensor, mask: tensor, k: tensor, amount: tensor, rho: tensor, beta: tensor, before: tensor,
     weights: tensor, sums: tensor, sigma: tensor, w0: tensor, u0: tensor, c0: tensor,
     KIND: tl.constexpr, PRECISION: tl.constexpr, AVERAGE: tl.constexpr, LEAST: tl.constexpr,
+    MOVE: tl.constexpr, SHRINK: tl.constexpr,
 ) -> tensor:  # fmt: skip
     """Class k of one portion of a row; how many cells are no finite numbers afterwards."""
     change = amount * x
@@ -134,14 +139,17 @@ def _learn(
         at = sigma + v * c0 + k
         old = tl.load(at, mask=mask, other=0.0).to(tl.float64)
         change = amount * old * x
-        new = old * (1.0 - beta * (x * x) * old)
-        if PRECISION:
-            new = old / (1.0 + rho * (x * x) * old)
-        new = tl.maximum(new, LEAST)
-        tl.store(at, new.to(sigma.dtype.element_ty), mask=mask)
-    bad = _add(weights, v * w0 + k, change, mask)
-    if AVERAGE:
-        bad += _add(sums, v * u0 + k, before * change, mask)
+        if SHRINK:
+            new = old * (1.0 - beta * (x * x) * old)
+            if PRECISION:
+                new = old / (1.0 + rho * (x * x) * old)
+            new = tl.maximum(new, LEAST)
+            tl.store(at, new.to(sigma.dtype.element_ty), mask=mask)
+    bad = tl.sum(tl.where(mask & (x - x != 0.0), 1, 0), axis=0)  # none: x is finite
+    if MOVE:
+        bad += _add(weights, v * w0 + k, change, mask)
+        if AVERAGE:
+            bad += _add(sums, v * u0 + k, before * change, mask)
     return bad
 
 
@@ -151,22 +159,59 @@ def _change(
     columns: tensor, y: tensor, rival: tensor, amount: tensor, rho: tensor, beta: tensor, before: tensor,
     weights: tensor, sums: tensor, sigma: tensor, w0: tensor, u0: tensor, c0: tensor,
     KIND: tl.constexpr, PRECISION: tl.constexpr, AVERAGE: tl.constexpr, LEAST: tl.constexpr,
-    COL_SCALED: tl.constexpr, ENTRIES: tl.constexpr,
+    MOVE: tl.constexpr, SHRINK: tl.constexpr, COL_SCALED: tl.constexpr, ENTRIES: tl.constexpr,
 ) -> tensor:  # fmt: skip
     """The update of a row, the offset first; how many cells are no finite numbers afterwards."""
     lane = tl.arange(0, ENTRIES)
     first = lane == 0
     one = tl.where(first, 1.0, 0.0).to(tl.float64)
     bad = _learn(lane * 0, one, first, y, amount, rho, beta, before,
-                 weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST)  # fmt: skip
+                 weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST, MOVE, SHRINK)  # fmt: skip
     bad += _learn(lane * 0, one, first, rival, -amount, rho, beta, before,
-                  weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST)  # fmt: skip
+                  weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST, MOVE, SHRINK)  # fmt: skip
     for e in range(begin, end, ENTRIES):
         v, x = _values(col, val, col_scale, factor, e + lane, end, view, columns, COL_SCALED)
         bad += _learn(v, x, x != 0.0, y, amount, rho, beta, before,
-                      weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST)  # fmt: skip
+                      weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST, MOVE, SHRINK)  # fmt: skip
         bad += _learn(v, x, x != 0.0, rival, -amount, rho, beta, before,
-                      weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST)  # fmt: skip
+                      weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST, MOVE, SHRINK)  # fmt: skip
+    return bad
+
+
+@triton.jit
+def _change_batch(
+    crow: tensor, col: tensor, val: tensor, labels: tensor, col_scale: tensor, row_scale: tensor, order: tensor,
+    first: tensor, last: tensor, view: tensor, docs: tensor, columns: tensor, decided: tensor, before: tensor,
+    weights: tensor, sums: tensor, sigma: tensor, w0: tensor, u0: tensor, c0: tensor,
+    KIND: tl.constexpr, PRECISION: tl.constexpr, AVERAGE: tl.constexpr, LEAST: tl.constexpr, MEAN: tl.constexpr,
+    COL_SCALED: tl.constexpr, ROW_SCALED: tl.constexpr, ENTRIES: tl.constexpr,
+) -> tensor:  # fmt: skip
+    """The updates of the rows order[first:last]: all steps, then what they teach of the variances."""
+    share = 1.0 / (last - first).to(tl.float64) if MEAN else before * 0.0 + 1.0
+    bad = first * 0
+    for turn in range(2):
+        for b in range(first, last):
+            n = tl.load(order + b)
+            factor = tl.load(row_scale + view * docs + n).to(tl.float64) if ROW_SCALED else before * 0.0 + 1.0
+            place = decided + (b - first) * 4
+            amount = share * tl.load(place)
+            rho = share * tl.load(place + 1)
+            beta = share * tl.load(place + 2)
+            rival = tl.load(place + 3).to(tl.int64)
+            y = tl.load(labels + n)
+            begin = tl.load(crow + n)
+            end = tl.load(crow + n + 1)
+            if amount > 0.0:
+                if turn == 0:
+                    more = _change(col, val, col_scale, factor, begin, end, view, columns, y, rival, amount, rho, beta,
+                                   before, weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST,
+                                   True, False, COL_SCALED, ENTRIES)  # fmt: skip
+                    bad += tl.where(more > 0, 1, 0)
+                else:
+                    _change(col, val, col_scale, factor, begin, end, view, columns, y, rival, amount, rho, beta,
+                            before, weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST,
+                            False, True, COL_SCALED, ENTRIES)  # fmt: skip
+                tl.debug_barrier()
     return bad
 
 
@@ -268,10 +313,11 @@ def _epoch_kernel(
     order: tensor, lengths: tensor, views: tensor, streams: tensor,
     weights: tensor, sums: tensor, sigma: tensor, cost: tensor,
     firsts: tensor, seconds: tensor, steps: tensor, mistakes: tensor, updates: tensor, losses: tensor,
-    longest: tensor, docs: tensor, columns: tensor, classes: tensor,
+    decided: tensor, batch: tensor, longest: tensor, docs: tensor, columns: tensor, classes: tensor,
     w0: tensor, w1: tensor, u0: tensor, u1: tensor, c0: tensor, c1: tensor,
     KIND: tl.constexpr, PRECISION: tl.constexpr, INVERSE: tl.constexpr, COSTS: tl.constexpr, AVERAGE: tl.constexpr,
-    FLOOR: tl.constexpr, LEAST: tl.constexpr, COL_SCALED: tl.constexpr, ROW_SCALED: tl.constexpr,
+    BATCHES: tl.constexpr, MEAN: tl.constexpr, FLOOR: tl.constexpr, LEAST: tl.constexpr,
+    COL_SCALED: tl.constexpr, ROW_SCALED: tl.constexpr,
     CLASSES: tl.constexpr, ENTRIES: tl.constexpr,
 ) -> None:  # fmt: skip
     r = tl.program_id(0).to(tl.int64)
@@ -288,7 +334,8 @@ def _epoch_kernel(
     total, scale, loss = seen, zero + 1.0, zero  # A and a of gpuclf.ops.instance_epoch
     wrong = tl.load(mistakes + r)
     updated = tl.load(updates + r)
-    for t in range(tl.load(lengths + g)):
+    length = tl.load(lengths + g)
+    for t in range(length):
         n = tl.load(order + g * longest + t)
         y = tl.load(labels + n)
         begin = tl.load(crow + n)
@@ -308,10 +355,24 @@ def _epoch_kernel(
             rival, amount, scale, violation = _decaying(
                 cost, classes, s, gold, y, first, second, scale, seen, INVERSE, COSTS, CLASSES)  # fmt: skip
             learns, before, rho, beta = rival != y, total, zero, zero
-        if learns:
+        if BATCHES:
+            place = decided + (r * batch + t % batch) * 4
+            tl.store(place, amount)
+            tl.store(place + 1, rho)
+            tl.store(place + 2, beta)
+            tl.store(place + 3, rival.to(tl.float64))
+            updated += tl.where(learns, 1, 0)
+            if (t % batch == batch - 1) | (t == length - 1):
+                tl.debug_barrier()
+                bad = _change_batch(
+                    crow, col, val, labels, col_scale, row_scale, order + g * longest, t - t % batch, t + 1, view, docs,
+                    columns, decided + r * batch * 4, seen - (t % batch), weights, sums, sigma, w0, u0, c0,
+                    KIND, PRECISION, AVERAGE, LEAST, MEAN, COL_SCALED, ROW_SCALED, ENTRIES)  # fmt: skip
+                violation = tl.where(bad > 0, float("nan"), violation)
+        elif learns:
             tl.debug_barrier()
             bad = _change(col, val, col_scale, factor, begin, end, view, columns, y, rival, amount, rho, beta, before,
-                          weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST, COL_SCALED,
+                          weights, sums, sigma, w0, u0, c0, KIND, PRECISION, AVERAGE, LEAST, True, True, COL_SCALED,
                           ENTRIES)  # fmt: skip
             tl.debug_barrier()
             updated += 1

@@ -31,8 +31,13 @@ def there(record: Any) -> Any:
 
 
 @pytest.mark.parametrize(("scaled", "average", "classes"), [(True, True, 3), (False, False, 2)])
-@pytest.mark.parametrize("name", RULES)
-def test_walk_agrees_with_the_reference(name: str, scaled: bool, average: bool, classes: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "batch", "mean"),
+    [*((name, 1, False) for name in RULES), *((name, 4, name != "arow") for name in list(RULES)[:4])],
+)
+def test_walk_agrees_with_the_reference(
+    name: str, batch: int, mean: bool, scaled: bool, average: bool, classes: int
+) -> None:
     """Two streams, a replica each, of unequal length; an empty row; a portion smaller than the longest row."""
     triton_walk = pytest.importorskip("gpuclf.ops.instance_epoch.triton_walk")
     s = setting(docs=6, features=12, classes=classes, scaled=scaled, seed=classes)
@@ -46,9 +51,9 @@ def test_walk_agrees_with_the_reference(name: str, scaled: bool, average: bool, 
         fresh = s.model(average=average, replicas=2)
         covariance = None if rule.kind == "svm" else torch.ones_like(fresh.weights)
         model = there(InstanceModel(fresh.weights, fresh.sums, fresh.steps, covariance))
-        counts = [epoch(there(s.rows), there(streams), there(rule), model)]
+        counts = [epoch(there(s.rows), there(streams), there(rule), model, batch, mean)]
         model.steps.add_(torch.tensor([6, 4], device=DEVICE))
-        counts.append(epoch(there(s.rows), there(streams), there(rule), model))
+        counts.append(epoch(there(s.rows), there(streams), there(rule), model, batch, mean))
         results.append([part for part in (model.weights, model.sums, model.covariance) if part is not None])
         results[-1] += [part for made in counts for part in made]
     for a, b in zip(*results, strict=True):
