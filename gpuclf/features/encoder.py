@@ -66,7 +66,7 @@ class Encoder:
             block = _block_of(piece, self.options, self.source, self.table)
             return _final_rows(block, self.vocabulary.columns(block.keys), self.options)
 
-        for part in ordered_map(rows_of, _pieces(context.followed(chunks))):
+        for part in ordered_map(rows_of, text_pieces(context.followed(chunks))):
             assembly.add(part)
         return _encoded(context, assembly)
 
@@ -115,7 +115,7 @@ def fit_encoder(chunks: Iterable[Chunk], options: SparseFeatureOptions) -> tuple
     def block_of(piece: Chunk) -> Block:
         return _block_of(piece, options, str(source), table).packed()
 
-    for block in ordered_map(block_of, _pieces(seen())):
+    for block in ordered_map(block_of, text_pieces(seen())):
         collector.add(block.keys)
         blocks.append(Block(block.crow, block.col, block.val, block.crow[:0], block.counts))
     if source is None:
@@ -165,7 +165,7 @@ def _block_of(chunk: Chunk, options: SparseFeatureOptions, source: str, table: l
     return named_block(chunk.named)
 
 
-def _pieces(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+def text_pieces(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """Texts in pieces of about BLOCK_CHARS, without what does not concern features; other chunks as they are."""
     for chunk in chunks:
         if chunk.texts is None:

@@ -9,7 +9,8 @@ from gpuclf.data.records import Chunk
 from gpuclf.features.categorical import CategoryEncoder, fit_categories
 from gpuclf.features.encoded import DocumentEncoder, Encoded
 from gpuclf.features.encoder import Encoder, fit_encoder
-from gpuclf.features.options import CategoricalOptions, RowFeatureOptions, WordSenseOptions
+from gpuclf.features.options import CategoricalOptions, RowFeatureOptions, TokenIdsOptions, WordSenseOptions
+from gpuclf.features.token_ids import TokenEncoder, fit_tokens
 from gpuclf.features.word_sense import WordSenseEncoder, fit_word_sense
 
 
@@ -17,6 +18,8 @@ def fit(chunks: Iterable[Chunk], options: RowFeatureOptions) -> tuple[DocumentEn
     """The encoder that the documents teach under these options, and the documents encoded; reads them once."""
     if isinstance(options, CategoricalOptions):
         return fit_categories(chunks, options)
+    if isinstance(options, TokenIdsOptions):
+        return fit_tokens(chunks, options)
     if isinstance(options, WordSenseOptions):
         return fit_word_sense(chunks, options)
     return fit_encoder(chunks, options)
@@ -26,6 +29,8 @@ def encoder_from_json(data: dict[str, Any], options: RowFeatureOptions) -> Docum
     """The encoder whose `to_json` gave `data`, under the same options."""
     if isinstance(options, CategoricalOptions):
         return CategoryEncoder.from_json(data)
+    if isinstance(options, TokenIdsOptions):
+        return TokenEncoder.from_json(data, options)
     if isinstance(options, WordSenseOptions):
         return WordSenseEncoder.from_json(data, options)
     return Encoder.from_json(data, options)

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, field_validator, model_validator
 
+from gpuclf.data.paths import ConfigPath
 from gpuclf.features.token_pattern import DEFAULT_TOKEN_PATTERN, WORDS_AND_SIGNS, compile_pattern
 
 # A pair stands as a list in YAML; strict models take only tuples, so the pair alone is lax and its members stay strict.
@@ -30,6 +31,15 @@ class SelectionOptions(_Options):
     k: int = Field(ge=1)
 
 
+def _document_limit(value: int | float) -> int | float:
+    """A number of documents, or a fraction of them."""
+    if isinstance(value, float) and not 0.0 <= value <= 1.0:
+        raise ValueError(f"{value} is not a fraction of the documents; give 0.0 to 1.0, or a whole number to count")
+    if isinstance(value, int) and value < 1:
+        raise ValueError(f"{value} documents is less than one; give a whole number from 1, or a fraction")
+    return value
+
+
 class WeightingOptions(_Options):
     """What is learnt from training rows: shared by all sparse features, and all that `fit_views` reads.
 
@@ -44,14 +54,7 @@ class WeightingOptions(_Options):
     max_features: int | None = Field(default=None, ge=1)
     select: SelectionOptions | None = None
 
-    @field_validator("min_df", "max_df")
-    @classmethod
-    def _document_limit(cls, value: int | float) -> int | float:
-        if isinstance(value, float) and not 0.0 <= value <= 1.0:
-            raise ValueError(f"{value} is not a fraction of the documents; give 0.0 to 1.0, or a whole number to count")
-        if isinstance(value, int) and value < 1:
-            raise ValueError(f"{value} documents is less than one; give a whole number from 1, or a fraction")
-        return value
+    _limits = field_validator("min_df", "max_df")(_document_limit)
 
     @model_validator(mode="after")
     def _limits_agree(self) -> WeightingOptions:
@@ -221,7 +224,30 @@ class WordSenseOptions(_Options):
         return self.collocations != "none" or self.top_words > 0
 
 
+class TokenIdsOptions(_Options):
+    """Texts as sequences of word numbers, for learners that see the order of words.
+
+    token_pattern, lowercase, normalize: as in bag_of_words.
+    min_df, max_features: words in fewer training documents (int, or a fraction of them), and all but the most frequent,
+    count as unknown; both are learnt per training set, so a fold knows the words of its own training rows only.
+    max_len: so many tokens of a document are read, those after them are not.
+    vectors: a text file of word vectors (word2vec, GloVe, fastText) to begin with; see gpuclf.data.word_vectors.
+    """
+
+    type: Literal["token_ids"] = "token_ids"
+    token_pattern: str = DEFAULT_TOKEN_PATTERN
+    lowercase: bool = True
+    normalize: Literal["NFC", "NFKC", "none"] = "NFC"
+    min_df: StrictInt | StrictFloat = 1
+    max_features: int | None = Field(default=None, ge=1)
+    max_len: int | None = Field(default=None, ge=1)
+    vectors: ConfigPath | None = None
+
+    _pattern_compiles = field_validator("token_pattern")(_compiling)
+    _limits = field_validator("min_df")(_document_limit)
+
+
 # Those that give sparse rows, those that give rows at all, and all that a config may name.
 SparseFeatureOptions = BagOfWordsOptions | AsGivenOptions | TableOptions
-RowFeatureOptions = SparseFeatureOptions | CategoricalOptions | WordSenseOptions
+RowFeatureOptions = SparseFeatureOptions | CategoricalOptions | WordSenseOptions | TokenIdsOptions
 FeatureOptions = Annotated[RowFeatureOptions | WordTypesOptions, Field(discriminator="type")]

@@ -58,7 +58,10 @@ class CodeRows:
 
 @dataclass(frozen=True)
 class TokenRows:
-    """Token sequences: ids (tokens,) int32 with offsets (docs+1,) int64; 0 = unseen; num_types counts it."""
+    """Token sequences: ids (tokens,) int32 with offsets (docs+1,) int64; 0 = unseen; num_types counts it.
+
+    Views say in col_scale (views, num_types) which words a training set knows: 0 makes a word an unseen one.
+    """
 
     ids: Tensor
     offsets: Tensor

@@ -12,8 +12,14 @@ import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
-from gpuclf.features.options import CategoricalOptions, RowFeatureOptions, SparseFeatureOptions, WordSenseOptions
-from gpuclf.features.rows import Rows, SparseRows, Views
+from gpuclf.features.options import (
+    CategoricalOptions,
+    RowFeatureOptions,
+    SparseFeatureOptions,
+    TokenIdsOptions,
+    WordSenseOptions,
+)
+from gpuclf.features.rows import Rows, SparseRows, TokenRows, Views
 from gpuclf.features.selection import chi_squared, information_gain, top_features
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.word_sets import fit_word_sets
@@ -25,15 +31,19 @@ from gpuclf.ops.threads import run_on_threads
 def fit_views(rows: Rows, labels: Tensor, num_classes: int, train: Tensor, options: RowFeatureOptions) -> Views:
     """Scales for each training set: labels (docs,) int64, -1 for none; train (views, docs) bool.
 
-    Rows that are not sparse have none: what their learners take from values, they take from a view's training rows.
+    Of token rows a scale says which words the view knows: 1, or 0 for those that count as unknown. Codes have none:
+    what their learners take from values, they take from a view's training rows.
     Selection uses the labelled training rows. A feature that a view's training rows do not hold gets col_scale 0.
     Raises UserFault where a view has no training row, or pruning leaves it no feature.
     """
     if isinstance(rows, SenseRows):
         return Views(train=train, col_scale=fit_word_sets(rows, labels, num_classes, train))
+    if isinstance(rows, TokenRows):
+        assert isinstance(options, TokenIdsOptions), "tokens have options of their own"
+        return Views(train=train, col_scale=torch.stack([_known_words(rows, mask, options) for mask in train]))
     if not isinstance(rows, SparseRows):
         return Views(train=train)
-    assert not isinstance(options, CategoricalOptions | WordSenseOptions), "these are not sparse"
+    assert not isinstance(options, CategoricalOptions | WordSenseOptions | TokenIdsOptions), "these are not sparse"
     views, docs = train.shape
     assert docs == rows.num_docs, "train has a column for every row"
     col_scale = torch.empty(views, rows.num_features + 1, dtype=torch.float32, device=train.device)
@@ -52,7 +62,7 @@ def row_scale_of(rows: Rows, col_scale: Tensor | None, options: RowFeatureOption
     if not isinstance(rows, SparseRows):
         return None
     assert col_scale is not None
-    assert not isinstance(options, CategoricalOptions | WordSenseOptions)
+    assert not isinstance(options, CategoricalOptions | WordSenseOptions | TokenIdsOptions)
     return apply_scales(rows, col_scale, options)
 
 
@@ -62,6 +72,32 @@ def apply_scales(rows: SparseRows, col_scale: Tensor, options: SparseFeatureOpti
         return torch.ones(rows.num_docs, dtype=torch.float32, device=col_scale.device)
     norms = row_norms(rows.crow, rows.col, rows.val, col_scale, 1 if options.norm == "l1" else 2)
     return torch.where(norms > 0, 1.0 / norms, 1.0).to(torch.float32)
+
+
+def _known_words(rows: TokenRows, train: Tensor, options: TokenIdsOptions) -> Tensor:
+    """(V+1,) float32: 1 for the words that a training set knows, and for entry 0, the unknown word; else 0."""
+    num_train = int(train.sum())
+    if not num_train:
+        raise UserFault("a training set has no document", remedy="use fewer folds or a smaller held-out part")
+    doc = torch.repeat_interleave(rows.offsets.diff())
+    seen = train[doc]
+    ids, doc = rows.ids[seen].long(), doc[seen]
+    pairs = torch.unique(doc * rows.num_types + ids)
+    df = torch.bincount(pairs % rows.num_types, minlength=rows.num_types)
+    least = options.min_df if isinstance(options.min_df, int) else options.min_df * num_train
+    keep = df >= max(least, 1)
+    keep[0] = False
+    if options.max_features is not None:
+        total = torch.bincount(ids, minlength=rows.num_types).to(torch.float64)
+        keep = top_features(total, keep, options.max_features)
+    if not keep.any():
+        raise UserFault(
+            f"no word occurs in {least:g} of a training set's {num_train} documents",
+            key="features.min_df",
+            remedy="lower features.min_df",
+        )
+    keep[0] = True
+    return keep.to(torch.float32)
 
 
 def _column_scale(

@@ -51,6 +51,8 @@ class Problem:
     labels (docs,) int64, -1 for none; keys (docs,) int64: hash of each document's id, the root of every
     order and draw that concerns it; num_classes K; class order is the sorted one, everywhere. weights (docs,) float64
     ≥ 0: how often a document counts, None for once; for learners that say so, others are never given any.
+    feature_keys (V,) int64: hash of each column's name, by which draws find it whatever other columns there are (0 for
+    column 0); None: its number. feature_vectors (V, E) float32: vectors to begin with, NaN where there is none.
     """
 
     rows: Rows
@@ -60,6 +62,8 @@ class Problem:
     views: Views
     replicas: Replicas
     weights: Tensor | None = None
+    feature_keys: Tensor | None = None
+    feature_vectors: Tensor | None = None
 
 
 class Predictor(Protocol):
@@ -149,7 +153,9 @@ class LearnerOptions(BaseModel):
     evaluate_every: ClassVar[int] = 1  # steps between held-out evaluations where the config leaves it open
     no_weights: ClassVar[str | None] = "it counts each document once"  # why Problem.weights mean nothing; None: they do
     probabilities: ClassVar[bool] = False  # softmax of the scores is P(class | document)
-    reads: ClassVar[frozenset[str]] = frozenset({"sparse"})  # kinds of rows: sparse, codes
+    reads: ClassVar[frozenset[str]] = frozenset({"sparse"})  # kinds of rows: sparse, codes, tokens
+    draws_by_feature: ClassVar[bool] = False  # whether draws find features by their names (Problem.feature_keys)
+    default_batch: ClassVar[int] = 1  # train.batch where a config says nothing
     task: ClassVar[Literal["classify", "tag"]] = "classify"  # what is learnt, and so which stages a run has
     default_features: ClassVar[str] = "bag_of_words"  # features.type where a config says nothing
     default_metric: ClassVar[str] = "accuracy"  # select.metric likewise

@@ -23,6 +23,8 @@ from gpuclf.models.linear.perceptron import PerceptronOptions
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.models.linear.scw import ScwOptions
 from gpuclf.models.linear.svm import SvmOptions
+from gpuclf.models.neural.options import FeedforwardOptions, TextCnnOptions
+from gpuclf.models.neural.predictor import NeuralPredictor
 from gpuclf.models.tagger.options import TypeTaggerOptions
 from gpuclf.models.tagger.predictor import TypeTagger
 
@@ -39,7 +41,9 @@ ModelOptions = Annotated[
     | ScwOptions
     | TypeTaggerOptions
     | DecomposableOptions
-    | ForestOptions,
+    | ForestOptions
+    | FeedforwardOptions
+    | TextCnnOptions,
     Field(discriminator="type"),
 ]
 
@@ -57,6 +61,8 @@ LEARNERS: dict[str, type[LearnerOptions]] = {
     "type_tagger": TypeTaggerOptions,
     "decomposable": DecomposableOptions,
     "forest": ForestOptions,
+    "feedforward": FeedforwardOptions,
+    "text_cnn": TextCnnOptions,
 }
 
 # What model.json calls a predictor; a name is never given another meaning.
@@ -67,6 +73,7 @@ PREDICTORS: dict[str, type[Any]] = {
     "decomposable": DecomposablePredictor,
     "forest": ForestPredictor,
     "boosted_trees": BoostedPredictor,
+    "neural": NeuralPredictor,
 }
 
 

@@ -16,10 +16,11 @@ from gpuclf.data.open import open_reader
 from gpuclf.data.options import DataOptions
 from gpuclf.data.records import Chunk, Reader
 from gpuclf.data.splits import document_keys
+from gpuclf.data.word_vectors import read_word_vectors
 from gpuclf.faults import UserFault
 from gpuclf.features.encoded import DocumentEncoder, Encoded
 from gpuclf.features.encoders import fit
-from gpuclf.features.options import FeatureOptions, WordTypesOptions
+from gpuclf.features.options import FeatureOptions, TokenIdsOptions, WordTypesOptions
 from gpuclf.features.rows import Rows, concatenate
 from gpuclf.train.observer import Observer
 from gpuclf.train.stopwatch import Stopwatch
@@ -45,6 +46,7 @@ class Corpus:
     index_base: int | None
     sha256: dict[str, str]  # of the files read, by role
     weights: NDArray[np.float64] | None = None  # (docs,): how often each counts in training, None for once
+    vectors: Tensor | None = None  # (V+1, E) float32: features.vectors by column, NaN where a word has none
 
     @property
     def num_docs(self) -> int:
@@ -87,8 +89,27 @@ def read_corpus(
         index_base=reader.report.index_base,
         sha256={"train": reader.report.sha256},
         weights=_row_weights(train, data, observer),
+        vectors=_word_vectors(encoder, features, observer),
     )
     return corpus if validation_file is None else _with_validation(corpus, data, validation_file, observer, watch)
+
+
+def _word_vectors(encoder: DocumentEncoder, features: FeatureOptions, observer: Observer) -> Tensor | None:
+    """(V+1, E) float32: the vectors of features.vectors by column, NaN for words without; says how many words have."""
+    path = features.vectors if isinstance(features, TokenIdsOptions) else None
+    if path is None:
+        return None
+    words = encoder.names
+    given = read_word_vectors(path, words, "features.vectors")
+    share = 100 * given.found / len(words)
+    observer.note(
+        f"{path}: {given.lines:,} vectors of {given.vectors.shape[1]} numbers; {given.found:,} of {len(words):,} words "
+        f"({share:.1f} %) have one" + (f"; {given.duplicates:,} given twice" if given.duplicates else "")
+    )
+    if not given.found:
+        raise UserFault("has no vector of any word of the data", file=path, key="features.vectors")
+    none = torch.full((1, given.vectors.shape[1]), torch.nan)
+    return torch.cat([none, torch.from_numpy(given.vectors)])
 
 
 def _row_weights(train: Encoded, data: DataOptions, observer: Observer) -> NDArray[np.float64] | None:

@@ -159,6 +159,7 @@ def _refuse_diverged(batch: Batch, outcome: BatchOutcome) -> None:
 def _refit_options(train: TrainOptions, steps: int | None) -> TrainOptions:
     changes: dict[str, Any] = {"early_stopping": None, "evaluate_every": train.max_epochs}
     if steps is not None:
+        changes["schedule_epochs"] = train.schedule_epochs or train.max_epochs  # the rates of the run that was judged
         changes["max_epochs"] = steps
         changes["evaluate_every"] = steps
     return train.model_copy(update=changes)

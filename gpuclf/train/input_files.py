@@ -13,13 +13,14 @@ def require_inputs(options: ExperimentOptions) -> None:
         "data.train": options.data.train,
         "data.labels": options.data.labels,
         "validation.file": options.validation.file if options.validation is not None else None,
+        "features.vectors": getattr(options.features, "vectors", None),
         "test.file": options.test.file if options.test is not None else None,
     }
     faults = []
     for key, file in files.items():
         try:
             if file is not None:
-                require_file(file, key=key, folder=key != "data.labels")
+                require_file(file, key=key, folder=key not in ("data.labels", "features.vectors"))
         except UserFault as fault:
             faults.append(fault)
     if faults:

@@ -177,7 +177,11 @@ def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
     holds = _contents(data)
     types = {"features": "as_given", "table": "table", "sentences": "word_types", "contexts": "word_sense"}
     wanted = types.get(holds, "bag_of_words")
-    if features == wanted or (features, holds) in (("word_types", "texts"), ("categorical", "table")):
+    if features == wanted or (features, holds) in (
+        ("word_types", "texts"),
+        ("token_ids", "texts"),
+        ("categorical", "table"),
+    ):
         return
     reasons = {
         "features": f"files of format {_format(data)} hold features, not texts",
@@ -188,6 +192,7 @@ def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
     }
     needs = {
         "bag_of_words": "texts (data.text)",
+        "token_ids": "texts (data.text)",
         "as_given": f"a format that holds features ({', '.join(NUMBERED_FORMATS)})",
         "table": "columns (data.categorical, data.numeric)",
         "categorical": "columns (data.categorical, data.numeric)",
@@ -214,6 +219,19 @@ def _row_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             f"{options.model.type} weighs features, and categorical gives codes of values",
             key="features.type",
             remedy="write features: {type: table}: a feature for each value of a column",
+        )
+    tokens = options.features.type == "token_ids"
+    if options.model.task == "classify" and tokens and "tokens" not in options.model.reads:
+        yield UserFault(
+            f"{options.model.type} weighs features, and token_ids gives sequences of words",
+            key="features.type",
+            remedy="write features: {type: bag_of_words}, or train a text_cnn",
+        )
+    if not tokens and options.model.reads == {"tokens"}:
+        yield UserFault(
+            f"{options.model.type} reads sequences of words, and {options.features.type} gives none",
+            key="features.type",
+            remedy="write features: {type: token_ids}",
         )
 
 

@@ -139,6 +139,9 @@ def learner_defaults(data: dict[str, Any]) -> dict[str, Any]:
         given = filled.get(section)
         if given is None or (isinstance(given, dict) and key not in given):
             filled[section] = {key: default, **(given or {})}
+    train = filled.get("train")
+    if learner.default_batch != LearnerOptions.default_batch and (train is None or isinstance(train, dict)):
+        filled["train"] = {"batch": learner.default_batch, **(train or {})}
     return filled
 
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gpuclf.features.names import Names
 from gpuclf.features.options import FeatureOptions, WordTypesOptions
-from gpuclf.features.rows import Rows, SparseRows, Views, rows_to
+from gpuclf.features.rows import Rows, SparseRows, TokenRows, Views, rows_to
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.views import fit_views
 from gpuclf.models.learner import LearnerOptions, Problem
 from gpuclf.models.train_options import TrainOptions
+from gpuclf.ops.span_hash import span_hashes
 from gpuclf.train.corpus import Corpus, as_tensor
 from gpuclf.train.devices import free_bytes
 from gpuclf.train.held_out import HeldOutRows
@@ -49,7 +51,15 @@ class Prepared:
             views=self.views,
             replicas=type(replicas)(view, replicas.seed, replicas.options),
             weights=None if self.corpus.weights is None else torch.from_numpy(self.corpus.weights).to(device),
+            feature_keys=self._feature_keys(device) if model.draws_by_feature else None,
+            feature_vectors=None if self.corpus.vectors is None else self.corpus.vectors.to(device),
         )
+
+    def _feature_keys(self, device: torch.device) -> Tensor:
+        """(V+1,) int64: hashes of the features' names, 0 for column 0."""
+        names = Names.from_strings(self.corpus.encoder.names)
+        hashed = span_hashes(names.data, names.ptr[:-1], names.ptr[1:])
+        return torch.cat([hashed.new_zeros(1), hashed]).to(device)
 
     @property
     def held_out(self) -> bool:
@@ -133,6 +143,8 @@ def _view_bytes(corpus: Corpus) -> int:
     """A view's training mask and its scales of columns and rows."""
     if isinstance(corpus.rows, SenseRows):
         return 4 * corpus.rows.num_words * (len(corpus.classes) + 1) + corpus.num_docs
+    if isinstance(corpus.rows, TokenRows):
+        return 4 * corpus.rows.num_types + corpus.num_docs
     if not isinstance(corpus.rows, SparseRows):
         return corpus.num_docs
     return 4 * (corpus.rows.num_features + 1) + 5 * corpus.num_docs

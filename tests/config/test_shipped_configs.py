@@ -31,6 +31,8 @@ NAMES = [
     "linear/scw.yaml",
     "linear/svm.yaml",
     "linear/svmlight.yaml",
+    "neural/feedforward.yaml",
+    "neural/text_cnn.yaml",
     "srl/forest.yaml",
     "srl/paper/bagging.yaml",
     "srl/paper/baseline.yaml",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import torch
+from pydantic import BaseModel
 from torch import Tensor
 
-from gpuclf.features.rows import SparseRows, Views
+from gpuclf.features.rows import Rows, SparseRows, TokenRows, Views, rows_to
 from gpuclf.models.learner import LearnerOptions, Problem, Replicas
+from gpuclf.models.train_options import TrainOptions
 
 DOCS, FEATURES, CLASSES = 60, 25, 4
 
@@ -31,6 +34,16 @@ def sparse_rows(x: Tensor) -> SparseRows:
     return SparseRows(crow, (filled.nonzero()[:, 1] + 1).to(torch.int32), x[filled].float(), x.shape[1])
 
 
+def token_rows(x: Tensor, names: Tensor) -> TokenRows:
+    """The counts as sequences of words, which stand in the order of their names whatever their numbers: column j of x
+    is word j + 1 of the name names[j]."""
+    by_name = torch.argsort(names)
+    counts = x[:, by_name].long()
+    ids = (by_name + 1).to(torch.int32).repeat(len(x)).repeat_interleave(counts.flatten())
+    offsets = torch.cat([torch.zeros(1, dtype=torch.int64), counts.sum(1).cumsum(0)])
+    return TokenRows(ids, offsets, x.shape[1] + 1)
+
+
 def seen_scale(x: Tensor, train: Tensor) -> Tensor:
     """(views, features + 1): 1 for features that the view's training rows hold, else 0; the offset 1."""
     seen = torch.stack([(x[mask] != 0).any(dim=0) for mask in train]).float()
@@ -44,39 +57,41 @@ def problem(
     device: torch.device | str = "cpu",
     order: Tensor | None = None,
     docs: Tensor | None = None,
+    tokens: bool = False,
 ) -> Problem:
-    """Replicas over two folds (views 0 and 1) and all rows (view 2). `order` permutes features, `docs` chooses rows."""
+    """Replicas over two folds (views 0 and 1) and all rows (view 2). `order` permutes features, which keep their names;
+    `docs` chooses rows; with `tokens` they are sequences of words."""
     x, y = dense_counts()
     keys = torch.arange(DOCS, dtype=torch.int64) * 7919
     part = torch.arange(DOCS) % 3 == 0
     train = torch.stack([part, ~part, torch.ones(DOCS, dtype=torch.bool)])
     if docs is not None:
         x, y, keys, train = x[docs], y[docs], keys[docs], train[:, docs]
-    if order is not None:
-        x = x[:, order]
+    names = torch.arange(FEATURES) if order is None else order
+    x = x[:, names]
     replicas = Replicas(
         torch.tensor(views),
         torch.tensor(seeds),
         {name: torch.tensor(values, dtype=torch.float64) for name, values in options.items()},
     )
-    made = Problem(
-        sparse_rows(x), y, keys, CLASSES, Views(train, seen_scale(x, train), torch.ones(len(train), len(y))), replicas
-    )
+    rows: Rows = token_rows(x, names) if tokens else sparse_rows(x)
+    views = Views(train, seen_scale(x, train), None if tokens else torch.ones(len(train), len(y)))
+    feature_keys = torch.cat([torch.zeros(1, dtype=torch.int64), names * 104729 + 1])
+    made = Problem(rows, y, keys, CLASSES, views, replicas, feature_keys=feature_keys)
     return to_device(made, torch.device(device))
 
 
 def to_device(made: Problem, device: torch.device) -> Problem:
-    rows, views = made.rows, made.views
-    assert isinstance(rows, SparseRows)
-    assert views.col_scale is not None
-    assert views.row_scale is not None
+    views = made.views
+    scales = (None if s is None else s.to(device) for s in (views.col_scale, views.row_scale))
     return replace(
         made,
-        rows=SparseRows(rows.crow.to(device), rows.col.to(device), rows.val.to(device), rows.num_features),
+        rows=rows_to(made.rows, device),
         labels=made.labels.to(device),
         keys=made.keys.to(device),
-        views=Views(views.train.to(device), views.col_scale.to(device), views.row_scale.to(device)),
+        views=Views(views.train.to(device), *scales),
         replicas=made.replicas.to(device),
+        feature_keys=None if made.feature_keys is None else made.feature_keys.to(device),
     )
 
 
@@ -84,13 +99,14 @@ def option_values(kind: type[LearnerOptions], count: int) -> dict[str, list[floa
     """Different values for every per-replica option of a learner, all that it may have."""
     values = {}
     for name in sorted(kind.per_replica):
-        low, high = _bounds(kind, name.partition(".")[2])
+        section, _, option = name.partition(".")
+        low, high = _bounds(TrainOptions if section == "train" else kind, option)
         spread = [low + (high - low) * (place + 1) / (count + 1) for place in range(count)]
         values[name] = spread if high < float("inf") else [0.05 * 3**place for place in range(count)]
     return values
 
 
-def _bounds(kind: type[LearnerOptions], name: str) -> tuple[float, float]:
+def _bounds(kind: type[BaseModel], name: str) -> tuple[float, float]:
     """Between which numbers the option lies; 0 and infinity unless it says more."""
     marks = kind.model_fields[name].metadata
     low = [getattr(mark, sign) for mark in marks for sign in ("gt", "ge") if hasattr(mark, sign)]
@@ -101,13 +117,11 @@ def _bounds(kind: type[LearnerOptions], name: str) -> tuple[float, float]:
 def all_scores(predictor: object, made: Problem) -> Tensor:
     """Scores (R, docs, K) of every document, each replica under its own view."""
     docs = torch.arange(made.labels.numel(), device=made.labels.device)
-    parts = []
-    assert made.views.col_scale is not None
-    assert made.views.row_scale is not None
-    for place, view in enumerate(made.replicas.view.tolist()):
-        parts.append(
-            predictor.scores(  # type: ignore[attr-defined]
-                made.rows, docs, made.views.col_scale[view], made.views.row_scale[view], slice(place, place + 1)
-            )
-        )
-    return torch.cat(parts)
+    return torch.cat([scores_under(predictor, made, docs, place) for place in range(len(made.replicas))])
+
+
+def scores_under(predictor: Any, made: Problem, docs: Tensor, place: int, rows: Rows | None = None) -> Tensor:
+    """Scores (1, docs, K) of one replica under its own view, of other rows than the problem's where they are given."""
+    view = int(made.replicas.view[place])
+    scales = (None if s is None else s[view] for s in (made.views.col_scale, made.views.row_scale))
+    return predictor.scores(made.rows if rows is None else rows, docs, *scales, slice(place, place + 1))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from gpuclf.features.rows import SparseRows
+from gpuclf.features.rows import Rows, TokenRows
 from gpuclf.models.learner import LearnerOptions, Predictor, Problem
 from gpuclf.models.registry import LEARNERS
 from gpuclf.models.replica_axis import take_replicas
@@ -25,11 +25,13 @@ from tests.contract.small_problem import (
     dense_counts,
     option_values,
     problem,
+    scores_under,
     sparse_rows,
 )
 
 NAMES = [str(index) for index in range(CLASSES)]
 EPOCHS = TrainOptions(max_epochs=3)
+SMALLER = {"n_estimators": 12, "filters": 5, "embedding_dim": 6}
 
 CLASSIFIERS = {name: kind for name, kind in LEARNERS.items() if kind.task == "classify"}
 
@@ -37,14 +39,25 @@ pytestmark = pytest.mark.parametrize("kind", CLASSIFIERS.values(), ids=CLASSIFIE
 
 
 def options_of(kind: type[LearnerOptions]) -> LearnerOptions:
-    few = {"n_estimators": 12} if "n_estimators" in kind.model_fields else {}
+    """The learner's defaults, made smaller where that is only a matter of size."""
+    few = {name: value for name, value in SMALLER.items() if name in kind.model_fields}
     return kind.model_validate({"type": kind.model_fields["type"].default} | few)
 
 
-def train(kind: type[LearnerOptions], made: Problem, options: TrainOptions = EPOCHS) -> Predictor:
-    chosen = options_of(kind)
+def epochs_of(kind: type[LearnerOptions]) -> TrainOptions:
+    """Portions where that is what the learner is made for."""
+    return EPOCHS.model_copy(update={"batch": min(kind.default_batch, 8)})
+
+
+def train(kind: type[LearnerOptions], made: Problem) -> Predictor:
+    chosen, options = options_of(kind), epochs_of(kind)
     loop = BatchLoop(chosen.build(options, NAMES), made, options, max_steps(chosen, options))
     return loop.run(lambda report, running: None).predictor
+
+
+def made_for(kind: type[LearnerOptions], *arguments: Any, **named: Any) -> Problem:
+    """The small problem, in rows of a kind that the learner reads."""
+    return problem(*arguments, tokens=kind.reads == {"tokens"}, **named)
 
 
 def equal(left: Predictor, right: Predictor) -> None:
@@ -55,7 +68,7 @@ def equal(left: Predictor, right: Predictor) -> None:
 
 
 def grid(kind: type[LearnerOptions], device: Any = "cpu") -> Problem:
-    return problem([0, 0, 1, 1, 2, 2], [0, 3, 0, 3, 0, 3], option_values(kind, 6), device)
+    return made_for(kind, [0, 0, 1, 1, 2, 2], [0, 3, 0, 3, 0, 3], option_values(kind, 6), device)
 
 
 def test_the_same_seed_gives_the_same_bits(kind: type[LearnerOptions]) -> None:
@@ -73,25 +86,20 @@ def test_every_cell_of_a_batch_is_what_it_is_alone(kind: type[LearnerOptions]) -
 
 def test_a_fold_is_what_its_rows_alone_give(kind: type[LearnerOptions]) -> None:
     values = option_values(kind, 2)
-    fold = problem([0, 0], [0, 3], values)
+    fold = made_for(kind, [0, 0], [0, 3], values)
     rows = torch.nonzero(fold.views.train[0]).flatten()
-    alone = problem([2, 2], [0, 3], values, docs=rows)
+    alone = made_for(kind, [2, 2], [0, 3], values, docs=rows)
     docs = torch.arange(len(dense_counts()[1]))
-    assert fold.views.col_scale is not None
-    assert fold.views.row_scale is not None
-    scores = [
-        train(kind, made).scores(fold.rows, docs, fold.views.col_scale[0], fold.views.row_scale[0])
-        for made in (fold, alone)
-    ]
-    torch.testing.assert_close(scores[0], scores[1], rtol=0, atol=0)
+    trained = [train(kind, made) for made in (fold, alone)]
+    for place in range(2):
+        scores = [scores_under(predictor, fold, docs, place) for predictor in trained]
+        torch.testing.assert_close(scores[0], scores[1], rtol=0, atol=0)
 
 
 def test_training_leaves_its_input_untouched(kind: type[LearnerOptions]) -> None:
     made, before = grid(kind), grid(kind)
     train(kind, made)
-    assert isinstance(made.rows, SparseRows)
-    assert isinstance(before.rows, SparseRows)
-    for name in ("crow", "col", "val"):
+    for name in ("ids", "offsets") if isinstance(made.rows, TokenRows) else ("crow", "col", "val"):
         torch.testing.assert_close(getattr(made.rows, name), getattr(before.rows, name), rtol=0, atol=0)
     torch.testing.assert_close(made.labels, before.labels, rtol=0, atol=0)
     torch.testing.assert_close(made.views.col_scale, before.views.col_scale, rtol=0, atol=0)
@@ -101,7 +109,7 @@ def test_training_leaves_its_input_untouched(kind: type[LearnerOptions]) -> None
 def test_the_order_of_features_does_not_matter(kind: type[LearnerOptions]) -> None:
     values = option_values(kind, 1)
     order = torch.randperm(FEATURES, generator=torch.Generator().manual_seed(5))
-    plain, mixed = problem([2], [0], values), problem([2], [0], values, order=order)
+    plain, mixed = made_for(kind, [2], [0], values), made_for(kind, [2], [0], values, order=order)
     torch.testing.assert_close(
         all_scores(train(kind, plain), plain), all_scores(train(kind, mixed), mixed), rtol=1e-5, atol=1e-5
     )
@@ -115,33 +123,33 @@ def test_a_predictor_comes_back_from_its_parts(kind: type[LearnerOptions]) -> No
 
 
 def test_a_feature_unseen_in_training_changes_no_score(kind: type[LearnerOptions]) -> None:
-    made = problem([0], [0], option_values(kind, 1))
+    made = made_for(kind, [0], [0], option_values(kind, 1))
     predictor = train(kind, made)
-    x, _ = dense_counts()
     assert made.views.col_scale is not None
-    assert made.views.row_scale is not None
-    scale = made.views.col_scale[0].clone()
-    scale[5] = 0
-    without = x.clone()
-    without[:, 4] = 0
-    docs = torch.arange(len(x))
+    scale = made.views.col_scale.clone()
+    scale[0, 5] = 0
+    if isinstance(made.rows, TokenRows):  # a word unseen is still a word: word 0
+        without: Rows = replace(made.rows, ids=torch.where(made.rows.ids == 5, 0, made.rows.ids))
+    else:
+        x, _ = dense_counts()
+        x[:, 4] = 0
+        without = sparse_rows(x)
+    unseen = replace(made, views=replace(made.views, col_scale=scale))
+    docs = torch.arange(made.labels.numel())
     torch.testing.assert_close(
-        predictor.scores(made.rows, docs, scale, made.views.row_scale[0]),
-        predictor.scores(sparse_rows(without), docs, scale, made.views.row_scale[0]),
-        rtol=0,
-        atol=0,
+        scores_under(predictor, unseen, docs, 0), scores_under(predictor, unseen, docs, 0, without), rtol=0, atol=0
     )
 
 
 def test_an_empty_document_gets_the_offsets_finite_scores(kind: type[LearnerOptions]) -> None:
-    made = problem([2], [0], option_values(kind, 1))
+    made = made_for(kind, [2], [0], option_values(kind, 1))
     scores = all_scores(train(kind, made), made)
     assert bool(torch.isfinite(scores).all())
     torch.testing.assert_close(scores[:, 7], scores[:, -1], rtol=0, atol=0)
 
 
 def test_training_rows_of_a_single_class_work(kind: type[LearnerOptions]) -> None:
-    made = problem([2], [0], option_values(kind, 1))
+    made = made_for(kind, [2], [0], option_values(kind, 1))
     predictor = train(kind, replace(made, labels=torch.full_like(made.labels, 2)))
     scores = all_scores(predictor, made)
     assert not bool(torch.isnan(scores).any())
@@ -160,7 +168,8 @@ def test_resuming_at_any_step_gives_the_same_bits(kind: type[LearnerOptions], tm
             saved.append(written)
 
     def loop() -> BatchLoop:
-        return BatchLoop(chosen.build(EPOCHS, NAMES), made, EPOCHS, max_steps(chosen, EPOCHS), None, True)
+        options = epochs_of(kind)
+        return BatchLoop(chosen.build(options, NAMES), made, options, max_steps(chosen, options), None, True)
 
     whole = loop().run(keep)
     for checkpoint in saved:

@@ -57,7 +57,7 @@ class MarginRule:
             cost_augmented=self.cost_augmented,
         )
         model = Model(state.weights, state.sums, state.steps, state.limited)
-        return online_epoch(rows, streams, rule, model, train.batch, train.batch_update == "mean")
+        return online_epoch(rows, streams, rule, model, train.documents_at_once, train.batch_update == "mean")
 
     def lasting(self, problem: Problem) -> Tensor:
         return _all(problem)
@@ -127,7 +127,7 @@ def named_costs(path: Path | None, class_names: Sequence[str]) -> Costs | None:
 
 def one_at_a_time(train: TrainOptions, type_name: str) -> None:
     """UserFault for minibatches, of the rule whose weights decay at every document."""
-    if train.batch > 1:
+    if train.documents_at_once > 1:
         raise UserFault(
             f"{type_name} takes one document at a time: all weights decay at each, and 1/(lambda t) counts documents",
             key="train.batch",

@@ -1,0 +1,242 @@
+"""Networks as a learner: a step is an epoch of stochastic descent for every replica.
+
+On a CPU every replica makes its epoch by itself, on a thread of its own: its weights stay in the cache, and a portion's
+products are too small to share. On other devices all replicas with equally many documents step together (vmap).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from gpuclf.faults import UserFault
+from gpuclf.features.rows import TokenRows
+from gpuclf.models.learner import Problem
+from gpuclf.models.neural.epoch import EpochFigures, EpochPlan, run_epoch
+from gpuclf.models.neural.initial import InitName, first_parameter, first_table
+from gpuclf.models.neural.network import Network, Shape, network_of, shape_text
+from gpuclf.models.neural.predictor import NeuralPredictor
+from gpuclf.models.replica_axis import replica_field
+from gpuclf.ops.table_epoch import MOMENTS, UpdateRule, Weights
+from gpuclf.ops.threads import run_on_threads
+from gpuclf.optim.rate_schedule import RateSchedule
+
+
+@dataclass(frozen=True)
+class NeuralState:
+    """After `epoch` epochs. table, parameters, buffers as in NeuralPredictor, and what the rule keeps of gradients.
+
+    updates (R,) int64 made; scale, best, waited (R,): of a plateau schedule. Of the last epoch, (R,) float64: loss, a
+    mean over documents; rate, the last one; norm, of the gradient, a mean over updates; dead, the part of hidden units
+    that were 0 for every document.
+    """
+
+    epoch: int
+    table: Tensor = replica_field()
+    parameters: Tensor = replica_field()
+    buffers: Tensor = replica_field()
+    updates: Tensor = replica_field()
+    scale: Tensor = replica_field()
+    best: Tensor = replica_field()
+    waited: Tensor = replica_field()
+    loss: Tensor = replica_field()
+    rate: Tensor = replica_field()
+    norm: Tensor = replica_field()
+    dead: Tensor = replica_field()
+    table_first: Tensor | None = replica_field(optional=True)
+    table_second: Tensor | None = replica_field(optional=True)
+    first: Tensor | None = replica_field(optional=True)
+    second: Tensor | None = replica_field(optional=True)
+
+
+@dataclass(frozen=True)
+class NeuralLearner:
+    """The learner; see the options of the two networks. What may differ between replicas comes with the problem, or
+    from `defaults` (by config key) where no grid varies it. mapped: whether replicas step together; None: by device."""
+
+    shape: Shape
+    rule: UpdateRule
+    schedule: RateSchedule
+    plan: EpochPlan
+    init_kind: InitName
+    defaults: dict[str, float]
+    embedding_key: str = "features.vectors"
+    mapped: bool | None = None
+
+    def init(self, problem: Problem) -> NeuralState:
+        """First weights by the seed of each replica."""
+        network = Network(self.shape, problem.num_classes)
+        replicas, device = len(problem.replicas), problem.labels.device
+        parameters = torch.stack([self._parameters(network, int(seed)) for seed in problem.replicas.seed]).to(device)
+        table = torch.stack([self._table(problem, network, r) for r in range(replicas)])
+        kept = MOMENTS[self.rule.kind]
+        table_kept = 0 if self.plan.frozen else kept
+        zeros = torch.zeros(replicas, dtype=torch.float64, device=device)
+        return NeuralState(
+            epoch=0,
+            table=table,
+            table_first=torch.zeros_like(table) if table_kept > 0 else None,
+            table_second=torch.zeros_like(table) if table_kept > 1 else None,
+            parameters=parameters,
+            first=torch.zeros_like(parameters) if kept > 0 else None,
+            second=torch.zeros_like(parameters) if kept > 1 else None,
+            buffers=network.first_buffers().to(device).expand(replicas, -1).clone(),
+            updates=torch.zeros(replicas, dtype=torch.int64, device=device),
+            scale=zeros + 1,
+            best=zeros + torch.inf,
+            waited=torch.zeros(replicas, dtype=torch.int64, device=device),
+            loss=zeros,
+            rate=zeros.clone(),
+            norm=zeros.clone(),
+            dead=zeros.clone(),
+        )
+
+    def _parameters(self, network: Network, seed: int) -> Tensor:
+        parts = [first_parameter(name, s, self.init_kind, seed).flatten() for name, s in network.shapes.items()]
+        return torch.cat([torch.zeros(0, dtype=torch.float64), *parts]).to(torch.float32)
+
+    def _table(self, problem: Problem, network: Network, r: int) -> Tensor:
+        """The first layer of one replica; word 0, the unknown one, begins at 0."""
+        rows, view = problem.rows, int(problem.replicas.view[r])
+        lookup = isinstance(rows, TokenRows)
+        number = rows.num_features + (not lookup)  # sparse rows do not count the offset
+        keys = feature_keys(problem, number)
+        scale = problem.views.col_scale
+        used = torch.ones(number, dtype=torch.bool, device=keys.device) if scale is None else scale[view] != 0
+        used[0] = False
+        width, given = self.shape.table_width(network.classes), problem.feature_vectors
+        if given is not None and given.shape[1] != width:
+            raise UserFault(
+                f"its vectors have {given.shape[1]} numbers, the network looks up {width}",
+                key=self.embedding_key,
+                remedy=f"set model.embedding_dim: {given.shape[1]}",
+            )
+        return first_table(int(problem.replicas.seed[r]), keys, used, width, self.init_kind, lookup, given)
+
+    def step(self, problem: Problem, state: NeuralState) -> NeuralState:
+        """One epoch. The old state's weights and moments are reused."""
+        members = self._groups(problem)
+        figures: list[EpochFigures | None] = [None] * len(members)
+
+        def run(place: int) -> None:
+            figures[place] = self._epoch(problem, state, members[place])
+
+        threads = torch.get_num_threads()
+        try:
+            run_on_threads([partial(run, place) for place in range(len(members))])
+        finally:
+            torch.set_num_threads(threads)
+        found = [made for made in figures if made is not None]
+        order = torch.argsort(torch.tensor([r for group in members for r in group])).to(state.rate.device)
+        loss, rate, norm, dead = (torch.cat(parts)[order] for parts in zip(*found, strict=True))
+        best, waited, scale = self.schedule.lowered(loss, state.best, state.waited, state.scale)
+        portions = torch.tensor([-(-n // self.plan.batch_of(n)) for n in _documents(problem)]).to(state.updates.device)
+        return replace(
+            state,
+            epoch=state.epoch + 1,
+            updates=state.updates + portions,
+            scale=scale,
+            best=best,
+            waited=waited,
+            loss=loss,
+            rate=rate,
+            norm=norm,
+            dead=dead,
+        )
+
+    def _groups(self, problem: Problem) -> list[list[int]]:
+        """Replicas that step together: each by itself, or those with equally many documents."""
+        mapped = problem.labels.device.type != "cpu" if self.mapped is None else self.mapped
+        if not mapped:
+            return [[r] for r in range(len(problem.replicas))]
+        groups: dict[int, list[int]] = {}
+        for r, number in enumerate(_documents(problem)):
+            groups.setdefault(number, []).append(r)
+        return list(groups.values())
+
+    def _epoch(self, problem: Problem, state: NeuralState, members: Sequence[int]) -> EpochFigures:
+        """The epoch of some replicas; their part of the state is changed in place."""
+        alone = len(members) == 1
+        index = torch.tensor(members, device=state.table.device)
+
+        def part(tensor: Tensor | None) -> Tensor | None:
+            if tensor is None:
+                return None
+            return tensor[members[0] : members[0] + 1] if alone else tensor.index_select(0, index)
+
+        held = [part(t) for t in (state.table, state.table_first, state.table_second)]
+        own = [part(t) for t in (state.parameters, state.first, state.second)]
+        buffers = part(state.buffers)
+        assert held[0] is not None
+        assert own[0] is not None
+        assert buffers is not None
+        figures = run_epoch(
+            problem,
+            problem.replicas.take(index),
+            self.plan,
+            self.rule,
+            self.schedule,
+            {key: self._option(problem, key)[index] for key in self.defaults},
+            (state.epoch, state.updates[index], state.scale[index]),
+            network_of(self.shape, problem.num_classes, members[0], self.plan.compiled),
+            Weights(*held),  # type: ignore[arg-type]
+            Weights(*own),  # type: ignore[arg-type]
+            buffers,
+        )
+        if not alone:
+            names = ("table", "table_first", "table_second", "parameters", "first", "second", "buffers")
+            for name, new in zip(names, [*held, *own, buffers], strict=True):
+                if new is not None:
+                    getattr(state, name)[index] = new
+        return figures
+
+    def _option(self, problem: Problem, key: str) -> Tensor:
+        """(R,) float64: an option of each replica."""
+        given = problem.replicas.options.get(key)
+        if given is None:
+            given = torch.full((len(problem.replicas),), self.defaults[key], dtype=torch.float64)
+        return given.to(problem.labels.device)
+
+    def finished(self, problem: Problem, state: NeuralState) -> Tensor:
+        """Never by itself: max_epochs and early stopping end training."""
+        del state
+        return torch.zeros(len(problem.replicas), dtype=torch.bool)
+
+    def result(self, problem: Problem, state: NeuralState) -> NeuralPredictor:
+        return NeuralPredictor(
+            state.table.clone(),
+            state.parameters.clone(),
+            state.buffers.clone(),
+            network=shape_text(self.shape),
+            classes=problem.num_classes,
+        )
+
+    def alternatives(self, problem: Problem, state: NeuralState) -> dict[str, NeuralPredictor]:
+        """None: the last weights are the result."""
+        del problem, state
+        return {}
+
+    def progress(self, problem: Problem, state: NeuralState) -> dict[str, Tensor]:
+        """Of the last epoch: mean loss, the learning rate at its end, the mean norm of the gradient, and of ReLU layers
+        the part of units that were never above 0."""
+        del problem
+        figures = {"loss": state.loss, "learning_rate": state.rate, "gradient_norm": state.norm}
+        relu = self.shape.activation == "relu" and self.shape.widths()
+        return {**figures, "dead_units": state.dead} if relu else figures
+
+
+def feature_keys(problem: Problem, number: int) -> Tensor:
+    """(V,) int64: of each feature the hash of its name, or where names are not known its number."""
+    if problem.feature_keys is not None:
+        return problem.feature_keys
+    return torch.arange(number, device=problem.labels.device)
+
+
+def _documents(problem: Problem) -> list[int]:
+    """Labelled training documents of each replica."""
+    counts = (problem.views.train & (problem.labels >= 0)).sum(1)
+    return [int(n) for n in counts[problem.replicas.view]]
