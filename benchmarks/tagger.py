@@ -1,12 +1,15 @@
 """The type-level tagger on tagged corpora, beside word-clustering programs (needs the measuring data).
 
     python -m benchmarks.tagger                              chains on conll2000, and the peers on PATH
-    python -m benchmarks.tagger --only scale --corpus brown  cost of a sweep; --plot FILE draws it
+    python -m benchmarks.tagger --only scale --corpus brown  cost of a sweep, and benchmarks/figures/tagger-brown.svg
+    python -m benchmarks.tagger --only batches               batched sweeps beside exact ones
 
 chains: every seed by itself on one thread: CPU seconds of all sweeps (reading and numbering not counted), log joint and
 figures against gold tags; and CPU seconds until V is 0.65 or more, looked at after every sweep (looking not counted).
 scale: CPU seconds of a sweep over an eighth, a quarter, half and all sentences, after five sweeps; a line through
-the four points and how much of their variance it explains.
+the four points and how much of their variance it explains; drawn to --plot FILE.
+batches: one chain each of exact and batched sweeps, plain and with the Metropolis-Hastings correction from the sixth
+sweep on: CPU seconds, log joint and its distance from that of exact, accepted batches in the last sweep, figures.
 peers: wcluster (Liang 2005), clustercat (Dehdari 2016) and Clark's cluster_neyessenmorph (2003), each where its program
 is on PATH: CPU seconds and the same figures with as many clusters.
 """
@@ -23,6 +26,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -41,8 +45,10 @@ from gpuclf.models.learner import Problem, Replicas
 from gpuclf.models.tagger.options import TypeTaggerOptions
 from gpuclf.models.train_options import TrainOptions
 
-TESTS = ["tests/ops/test_type_gibbs.py", "tests/models/test_tagger.py", "tests/metrics/test_clustering.py"]
-PARTS = ("chains", "scale", "peers")
+TESTS = ["tests/ops/test_type_gibbs.py"]
+TESTS_OF_BATCHES = ["tests/ops/test_type_gibbs_posterior.py"]
+PARTS = ("chains", "scale", "peers", "batches")
+FIGURES = ROOT / "benchmarks" / "figures"
 GOAL = 0.65  # V
 
 
@@ -103,7 +109,32 @@ def chains(corpus: Corpus, options: TypeTaggerOptions, seeds: int) -> str:
     return f"chains, {options.sweeps} sweeps, sampler {options.sampler}\n\n{markdown_table(head, rows)}"
 
 
-def scale(corpus: Corpus, options: TypeTaggerOptions, repeats: int, plot: Path | None) -> str:
+def batches(corpus: Corpus, tags: int, sweeps: int) -> str:
+    """Exact and batched chains of one seed."""
+    kinds: list[tuple[str, dict[str, Any]]] = [("exact", {"sampler": "exact"})]
+    kinds += [(f"batches of {size}", {"sampler": "batched", "batch": size}) for size in (512, 4096)]
+    kinds += [
+        (f"batches of {size}, corrected", {"sampler": "batched", "batch": size, "mh": True}) for size in (512, 64)
+    ]
+    rows, exact, problem = [], 0.0, corpus.problem(0)
+    for name, chosen in kinds:
+        options = TypeTaggerOptions.model_validate({"tags": tags, "sweeps": sweeps, **chosen})
+        learner = options.build(TrainOptions(), corpus.words)
+        learner.step(problem, learner.init(problem))  # compiles the kernels
+        state, spent = learner.init(problem), 0.0
+        while not bool(learner.finished(problem, state).all()):
+            state, times = timed(partial(learner.step, problem, state))
+            spent += times[1]
+        joint = float(state.sample.log_joint)
+        exact = exact or joint
+        accepted = f"{100 * float(state.accepted):.0f} %" if options.mh else ""
+        row = [name, f"{spent:.2f}", f"{joint:.0f}", f"{100 * (joint / exact - 1):.2f} %", accepted]
+        rows.append([*row, *_shown(corpus.figures(state.sample.tags))])
+    head = ["sweeps", "CPU s", "log joint", "below exact", "accepted", "many-to-one", "one-to-one", "V"]
+    return f"batches, {sweeps} sweeps, seed 0\n\n{markdown_table(head, rows)}"
+
+
+def scale(corpus: Corpus, options: TypeTaggerOptions, repeats: int, plot: Path) -> str:
     """Cost of a sweep against tokens."""
     points = []
     for part in (8, 4, 2, 1):
@@ -120,11 +151,11 @@ def scale(corpus: Corpus, options: TypeTaggerOptions, repeats: int, plot: Path |
     tokens, seconds = (np.array([point[i] for point in points], dtype=float) for i in (0, 2))
     slope, start = np.polyfit(tokens, seconds, 1)
     explained = 1 - ((seconds - slope * tokens - start) ** 2).sum() / ((seconds - seconds.mean()) ** 2).sum()
-    if plot is not None:
-        _plot(plot, tokens, seconds, slope, start)
+    _plot(plot, tokens, seconds, slope, start)
     rows = [[str(n), str(types), f"{s * 1e3:.0f}", f"{s / n * 1e9:.0f}"] for n, types, s in points]
     table = markdown_table(["tokens", "types", "CPU ms a sweep", "ns a token"], rows)
-    return f"scale\n\n{table}\n\nline: {slope * 1e9:.0f} ns a token + {start * 1e3:.0f} ms, R² {explained:.4f}"
+    line = f"{slope * 1e9:.0f} ns a token + {start * 1e3:.0f} ms, R² {explained:.4f}"
+    return f"scale\n\n{table}\n\nline: {line}; drawn in {plot.name}"
 
 
 def peers(corpus: Corpus, sentences: list[list[str]]) -> str:
@@ -190,40 +221,49 @@ def _first_sentences(corpus: Corpus, sentences: int) -> Corpus:
 
 
 def _plot(file: Path, tokens: np.ndarray, seconds: np.ndarray, slope: float, start: float) -> None:
+    import matplotlib
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5, 3.5), layout="constrained")
     axes = figure.subplots()
-    axes.plot(tokens, seconds * 1e3, "o")
-    axes.plot(tokens, (slope * tokens + start) * 1e3, "-", linewidth=1)
+    axes.plot(tokens, seconds * 1e3, "o", label="measured")
+    ends = np.array([0.0, tokens.max()])
+    axes.plot(ends, (slope * ends + start) * 1e3, "-", linewidth=1, label=f"{slope * 1e9:.0f} ns a token")
     axes.set(xlabel="tokens", ylabel="CPU ms a sweep", xlim=(0, None), ylim=(0, None))
-    figure.savefig(file, dpi=150)
+    axes.legend(frameon=False)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context(
+        {"svg.hashsalt": "tagger", "svg.fonttype": "none"}
+    ):  # the same file from the same points
+        figure.savefig(file, dpi=100, metadata={"Date": None} if file.suffix == ".svg" else None)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=["chains", "peers"])
     parser.add_argument("--corpus", default="conll2000")
     parser.add_argument("--sampler", choices=["exact", "paper", "clojure", "batched"], default="exact")
     parser.add_argument("--sweeps", type=int, default=30)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--plot", type=Path, help="PNG or SVG; by default benchmarks/figures/tagger-CORPUS.svg")
     parser.add_argument("--untested", action="store_true", help="skip the tests that guard the times")
     given = parser.parse_args()
     if not given.untested:
-        require_green(TESTS)
+        batched = "batches" in given.only or given.sampler == "batched"
+        require_green(TESTS + (TESTS_OF_BATCHES if batched else []))
     torch.set_num_threads(1)
     corpus = load(given.corpus)
     options = TypeTaggerOptions(tags=corpus.num_gold, sampler=given.sampler, sweeps=given.sweeps)
     types = corpus.types
     print(f"{surroundings(torch.device('cpu'))}; {given.corpus}: {types.num_tokens} tokens, {types.num_types} types\n")
-    parts = [given.only] if given.only else ["chains", "peers"]
-    for part in parts:
+    for part in given.only:
         if part == "chains":
             print(chains(corpus, options, given.seeds))
         elif part == "scale":
-            print(scale(corpus, options, given.repeats, given.plot))
+            print(scale(corpus, options, given.repeats, given.plot or FIGURES / f"tagger-{given.corpus}.svg"))
+        elif part == "batches":
+            print(batches(corpus, corpus.num_gold, given.sweeps))
         else:
             ids, ends = types.ids.tolist(), types.offsets.tolist()
             sentences = [[corpus.words[i] for i in ids[a:b]] for a, b in pairwise(ends)]
