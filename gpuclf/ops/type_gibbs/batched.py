@@ -60,8 +60,8 @@ def batched_sweep(
     if not batches:
         return changes, torch.ones(len(tags), dtype=torch.float64, device=tags.device)
     acceptance = acceptance_draws(seed, step, batches) if plan.correct else None
-    kernel, tail = KERNELS.get(tags.device.type), replace(visits, order=parts[1])
-    walk = sweep_batches if kernel is None else import_module(f"gpuclf.ops.type_gibbs.{kernel}").sweep_batches
+    module, tail = KERNELS.get(tags.device.type), replace(visits, order=parts[1])
+    walk = sweep_batches if module is None else import_module(f"gpuclf.ops.type_gibbs.{module}").sweep_batches
     moved, accepted = walk(contexts, features, tags, counts, hyper, tail, plan.size, acceptance)
     return changes + moved, accepted / batches
 
