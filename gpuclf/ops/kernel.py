@@ -25,14 +25,24 @@ _IMPORT = re.compile(rf"^\s*(?:from {_PREFIX}(?:\.([\w.]+))? import \(?([^)]*?)\
 _settings: Any = numba.config
 
 
+def inner_kernel(function: Callable[..., Any]) -> Any:
+    """The decorator of what kernels call often: it may not allocate nor give back an array, and so does not count
+    references. (Every array of a tuple that is passed would be counted up and down, with a lock, in each call.)"""
+    return _compiled(function, _nrt=False)
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """The decorator of CPU kernels. No parallel loops, no fast-math: threads and bits are the caller's to decide."""
+    return _compiled(function)
+
+
+def _compiled(function: Callable[..., Any], **flags: bool) -> Any:
     given = _settings.CACHE_DIR
     file = sys.modules[function.__module__].__file__
     if not given and file is not None:
         _settings.CACHE_DIR = cache_folder(Path(file))
     try:
-        return numba.njit(nogil=True, cache=True)(function)  # settles here where compiled code will lie
+        return numba.njit(nogil=True, cache=True, **flags)(function)  # settles here where compiled code will lie
     finally:
         _settings.CACHE_DIR = given
 

@@ -1,4 +1,4 @@
-"""Growth on the CPU: every tree by itself, node after node in breadth-first order, trees spread over threads."""
+"""Growth on the CPU: every tree by itself, trees spread over threads. Here: composed splits, breadth first."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gpuclf.ops.grow_forest.bench import Columns, new_bench
+from gpuclf.ops.grow_forest.cpu_ordered import grow_ordered
 from gpuclf.ops.grow_forest.cpu_relevant import keep_list, stands, take_list
-from gpuclf.ops.grow_forest.cpu_splits import SCALE, best_composed, best_ordered, term
+from gpuclf.ops.grow_forest.cpu_splits import SCALE, best_composed, term
 from gpuclf.ops.grow_forest.desk import Law, Sample, clear_values, leave_rows, new_desk, sort_values, take_rows
 from gpuclf.ops.grow_forest.draws import chained
 from gpuclf.ops.grow_forest.records import (
@@ -28,33 +30,60 @@ from gpuclf.ops.grow_forest.records import (
 from gpuclf.ops.kernel import kernel
 from gpuclf.ops.threads import run_on_threads
 
-COMPOSED, SORTED, BINARY = range(3)
+_INPUTS_TO_MERGE = 256
 
 
 def grow_forest(
     table: Table, labels: Tensor, weight: Tensor, sample: Tensor, class_weight: Tensor, keys: Tensor, rules: GrowthRules
 ) -> Trees:
     """See gpuclf.ops.grow_forest.grow_forest."""
-    codes = np.ascontiguousarray(table.codes.numpy())
+    codes, kinds = table.codes.numpy(), labels.numpy().astype(np.int32)
+    copies = weight.numpy()
+    most = max(int((times[labels] * held).sum()) for times, held in zip(class_weight, weight, strict=True))
     base = np.concatenate([[0], np.cumsum(table.num_values)]).astype(np.int64)
-    classes = class_weight.shape[1]
-    most = max(int((times[labels] * copies).sum()) for times, copies in zip(class_weight, weight, strict=True))
-    law = law_of(rules, base, most)
-    mode = {"composed": COMPOSED, "sorted": SORTED, "binary": BINARY}[rules.splits]
+    law, ordered, widest = law_of(rules, base, most), np.array(table.ordered, np.bool_), max(table.num_values)
+    if codes.shape[1] <= _INPUTS_TO_MERGE:
+        codes, kinds, copies = merged(codes, kinds, copies)
+    columns = np.ascontiguousarray(codes.T)
+    codes = np.ascontiguousarray(codes)
     grown: list[Any] = [None] * keys.numel()
 
     def grow(tree: int) -> None:
-        place = int(sample[tree])
-        given = Sample(
-            codes, base, np.array(table.ordered, np.bool_), labels.numpy().astype(np.int32), weight[place].numpy(),
-            class_weight[place].numpy(),
-        )  # fmt: skip
-        rows = np.flatnonzero(given.weight).astype(np.int32)
-        desk = new_desk(rows.size, codes.shape[1], int(base[-1]), max(table.num_values), classes)
-        grown[tree] = grow_tree(given, law, mode, rows, int(keys[tree]), desk)
+        times, own = class_weight[int(sample[tree])].numpy(), np.ascontiguousarray(copies[int(sample[tree])])
+        rows = np.flatnonzero(own).astype(np.int32)
+        if rules.splits == "composed":
+            given = Sample(codes, base, ordered, kinds, own, times)
+            desk = new_desk(rows.size, codes.shape[1], int(base[-1]), widest, times.size)
+            grown[tree] = grow_tree(given, law, rows, int(keys[tree]), desk)
+        else:
+            bench = new_bench(rows.size, codes.shape[1], widest, times.size)
+            stock = Columns(columns, ordered, kinds, own, times)
+            grown[tree] = grow_ordered(stock, law, rules.splits == "binary", rows, int(keys[tree]), bench)
 
     run_on_threads([partial(grow, tree) for tree in range(keys.numel())])
     return joined(grown)
+
+
+def merged(codes: Any, labels: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Codes (n, M), labels (n,) and weight (W, n) with rows alike made one, where that spares a tenth of them at least.
+
+    Rows are sorted by a hash; those alike that another one with the same hash keeps apart stay apart, which only costs
+    time.
+    """
+    mixed = labels.astype(np.uint64)
+    for column in codes.T:
+        mixed = (mixed ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    order = np.argsort(mixed)
+    tidy, kinds = codes[order], labels[order]
+    first = np.ones(len(order), np.bool_)
+    first[1:] = (kinds[1:] != kinds[:-1]) | (tidy[1:] != tidy[:-1]).any(1)
+    starts = np.flatnonzero(first)
+    if len(starts) > 0.9 * len(order):
+        return codes, labels, weight
+    back = np.argsort(order[starts])  # in the order of the table again: a node's rows are then read nearly in order
+    total = np.add.reduceat(weight[:, order], starts, axis=1, dtype=np.int32)
+    return tidy[starts][back], kinds[starts][back], total[:, back]
 
 
 def law_of(rules: GrowthRules, base: Any, most: int) -> Law:
@@ -96,7 +125,7 @@ def joined(grown: list[Any]) -> Trees:
 
 
 @kernel
-def grow_tree(sample: Any, law: Any, mode: Any, rows: Any, key: Any, desk: Any) -> Any:
+def grow_tree(sample: Any, law: Any, rows: Any, key: Any, desk: Any) -> Any:
     """One tree over `rows` (int32, reordered in place). Returns the arrays of Trees, its depth and its gains."""
     most = 2 * rows.size + 1
     draft = np.zeros((8, most), np.int32)
@@ -116,7 +145,7 @@ def grow_tree(sample: Any, law: Any, mode: Any, rows: Any, key: Any, desk: Any) 
         if standing:
             take_list(sample, pool, lists[node], desk)
         about = (here.size, held[node], keys[node], kinds)
-        found, length, gained, standing = best_split(sample, law, mode, about, may_split, standing, desk)
+        found, length, gained, standing = best_split(sample, law, about, may_split, standing, desk)
         if law.lazy and found >= 0 and not standing and held[node] >= law.recount_below:
             lists[node] = pooled
             pool, pooled = keep_list(sample, here.size, held[node], pool, pooled, desk)
@@ -158,7 +187,7 @@ def grow_tree(sample: Any, law: Any, mode: Any, rows: Any, key: Any, desk: Any) 
 
 
 @kernel
-def best_split(sample: Any, law: Any, mode: Any, here: Any, may_split: Any, standing: Any, desk: Any) -> Any:
+def best_split(sample: Any, law: Any, here: Any, may_split: Any, standing: Any, desk: Any) -> Any:
     """The best split of the node on the desk: its input (-1: none), the length of desk.best, its gain, and whether it
     is one of the values of the list on the desk (`standing` asks for that; then the list must have one).
 
@@ -174,14 +203,11 @@ def best_split(sample: Any, law: Any, mode: Any, here: Any, may_split: Any, stan
         weighted += x
         in_all += term(law, x)
     about = (np.int64(total), weighted, in_all)
-    if mode == COMPOSED:
+    found, cost, length = best_composed(sample, law, n, key, about, standing, desk)
+    if found < 0 and standing:
+        clear_values(sample, desk)
+        standing = False
         found, cost, length = best_composed(sample, law, n, key, about, standing, desk)
-        if found < 0 and standing:
-            clear_values(sample, desk)
-            standing = False
-            found, cost, length = best_composed(sample, law, n, key, about, standing, desk)
-    else:
-        found, cost, length = best_ordered(sample, law, n, key, about, kinds, mode == BINARY, desk)
     whole = -np.int64(in_all / weighted * SCALE) if law.gini else law.terms[weighted] - in_all
     return found, length, whole - cost, standing
 

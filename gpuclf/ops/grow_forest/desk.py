@@ -50,9 +50,8 @@ class Desk(NamedTuple):
     count[g], end[g]: places that hold value g (of all inputs' values), and the end of its group in `group` (M, rows);
     present: the values there are, those of input i from base[i] on, distinct[i] of them; grouped[i];
     relevant, offers: likewise, values of a list that the node has from above (see cpu_relevant).
-    varying[i]: whether the node's rows differ in input i.
     in_node, in_left (K,): weighted rows by class; classes: those of the node; touched: those on the left.
-    order, score, mark: of the values of one input; best: the values of the best split so far; side: places going left.
+    order, mark: of the values of one input; best: the values of the best split so far; side: places going left.
     """
 
     row: Any
@@ -66,13 +65,11 @@ class Desk(NamedTuple):
     relevant: Any
     offers: Any
     grouped: Any
-    varying: Any
     in_node: Any
     in_left: Any
     classes: Any
     touched: Any
     order: Any
-    score: Any
     mark: Any
     best: Any
     side: Any
@@ -100,13 +97,11 @@ def new_desk(rows: int, inputs: int, values: int, widest: int, classes: int) -> 
         relevant=zeros(values),
         offers=np.zeros(inputs, dtype=np.int64),
         grouped=flags(inputs),
-        varying=flags(inputs),
         in_node=np.zeros(classes, dtype=np.int64),
         in_left=np.zeros(classes, dtype=np.int64),
         classes=zeros(classes),
         touched=zeros(classes),
         order=zeros(widest),
-        score=np.zeros(widest, dtype=np.float64),
         mark=flags(widest),
         best=zeros(widest),
         side=flags(rows),
@@ -165,16 +160,6 @@ def count_input(sample: Any, i: Any, n: Any, desk: Any) -> None:
             found += 1
         desk.count[g] += 1
     desk.distinct[i] = found - begin
-
-
-@kernel
-def varies(sample: Any, i: Any, n: Any, desk: Any) -> Any:
-    """Whether the n rows on the desk differ in input i."""
-    first = sample.codes[desk.row[0], i]
-    place = 1
-    while place < n and sample.codes[desk.row[place], i] == first:
-        place += 1
-    return place < n
 
 
 @kernel
