@@ -3,6 +3,7 @@
 The online rules (Perceptron, MIRA, OnlineSVM, ConfidenceWeighted, AROW, SCW), NaiveBayes, LogisticRegression and
 LinearSVM take a matrix (numpy, scipy sparse, torch dense or sparse CSR) and labels of any type; parameters are named as
 the options of `gpuclf.models` and of the `train` section, but for OnlineSVM's decay, which is the option lambda.
+ForestClassifier and BoostedTreesClassifier take columns of categories (text, objects, whole numbers) and of numbers.
 BatchedGridSearch trains grid × folds as one batch. Needs scikit-learn, which gpuclf itself does not:
 pip install 'gpuclf[sklearn]'.
 """
@@ -19,6 +20,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from gpuclf.estimators.batched_grid_search import BatchedGridSearch
+from gpuclf.estimators.forest import BoostedTreesClassifier, ForestClassifier
 from gpuclf.estimators.naive_bayes import NaiveBayes
 from gpuclf.estimators.online import AROW, MIRA, SCW, ConfidenceWeighted, OnlineSVM, Perceptron
 from gpuclf.estimators.regularised import LinearSVM, LogisticRegression
@@ -28,7 +30,9 @@ __all__ = [
     "MIRA",
     "SCW",
     "BatchedGridSearch",
+    "BoostedTreesClassifier",
     "ConfidenceWeighted",
+    "ForestClassifier",
     "LinearSVM",
     "LogisticRegression",
     "NaiveBayes",

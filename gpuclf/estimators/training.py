@@ -13,7 +13,7 @@ from torch import Tensor
 
 from gpuclf.estimators.inputs import content_keys
 from gpuclf.estimators.setup import Setup
-from gpuclf.features.rows import SparseRows, Views, sparse_to
+from gpuclf.features.rows import CodeRows, SparseRows, Views, rows_to
 from gpuclf.models.learner import Learner, Predictor, Problem, Replicas, settled
 from gpuclf.models.replica_axis import take_replicas
 from gpuclf.train.loop import DIVERGED, LAST_STEP, BatchLoop, BatchOutcome
@@ -26,7 +26,7 @@ DIVERGED_MESSAGE = "training ran into numbers beyond all bounds; scale the featu
 class Rows:
     """Rows with labels (docs,) int64 into the names of the classes, and how often each counts (None: once)."""
 
-    rows: SparseRows
+    rows: SparseRows | CodeRows
     labels: NDArray[np.int64]
     class_names: tuple[str, ...]
     weights: NDArray[np.float64] | None = None
@@ -59,14 +59,19 @@ def make_problem(data: Rows, train: Tensor, setups: Sequence[Setup], views: Sequ
     }
     replicas = Replicas(torch.tensor(views), torch.tensor([one.seed for one in setups]), values)
     return Problem(
-        rows=sparse_to(data.rows, device),
+        rows=rows_to(data.rows, device),
         labels=torch.from_numpy(data.labels).to(device),
-        keys=torch.from_numpy(content_keys(data.rows)).to(device),
+        keys=torch.from_numpy(_keys(data.rows)).to(device),
         num_classes=len(data.class_names),
         views=Views(train.to(device)),
         replicas=replicas.to(device),
         weights=None if data.weights is None else torch.from_numpy(data.weights).to(device),
     )
+
+
+def _keys(rows: SparseRows | CodeRows) -> NDArray[np.int64]:
+    """A key for each row; learners of codes visit all rows at once, and their draws ask for none."""
+    return content_keys(rows) if isinstance(rows, SparseRows) else np.arange(rows.num_docs, dtype=np.int64)
 
 
 def train_one(data: Rows, setup: Setup, adapted: Callable[[Learner], Learner] = lambda learner: learner) -> Trained:

@@ -113,6 +113,8 @@ def _out_of_bag(
 ) -> Margins:
     rows, labels = rows_to(corpus.rows, model.device), as_tensor(corpus.labels, model.device)
     member = split.train[0].to(model.device) & (labels < len(corpus.classes))
+    if corpus.weights is not None:
+        member &= torch.from_numpy(corpus.weights > 0).to(model.device)
     left_out = left_out_of_bags(member, seed, int(predictor.trees[0]))
     docs = torch.nonzero(member).flatten()
     return margins(predictor, rows, labels, docs, model.col_scale, left_out, marks)

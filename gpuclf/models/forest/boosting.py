@@ -17,6 +17,7 @@ from gpuclf.ops.boost_round import SCALE_BITS, BoostRules, BoostTrees, boost_rou
 from gpuclf.ops.counter_hash import hash64
 from gpuclf.ops.grow_forest import PADDING
 
+MOST_WEIGHT = 127  # of a row: its gradient times 2^SCALE_BITS has to fit in 32 bits
 _ROUND = -2  # what is hashed between the seed and the number of a round: trees of forests are numbered from 0
 _GROWN = ("input", "left", "first", "size", "values", "leaf")
 
@@ -59,7 +60,7 @@ class Boosting:
         if not inputs.num_values:
             raise UserFault("boosting needs an input, and the data have none", key="features")
         members = [_member(problem, int(view)) for view in problem.replicas.view]
-        counts = torch.stack([torch.bincount(problem.labels[m], minlength=problem.num_classes) for m in members])
+        counts = torch.stack([_counts(problem, member) for member in members])
         if not bool((counts.sum(1) > 0).all()):
             raise UserFault("a training set has no labelled document", remedy="give more data or fewer folds")
         start = (counts / counts.sum(1, keepdim=True)).log().to(torch.float32)
@@ -91,11 +92,12 @@ class Boosting:
         grown, losses = [], []
         for replica, view in enumerate(problem.replicas.view.tolist()):
             rows = torch.nonzero(_member(problem, view)).flatten()
-            gradient, curvature = derivatives(state.scores[replica], problem.labels, rows)
+            weights = None if problem.weights is None else problem.weights[rows]
+            gradient, curvature = derivatives(state.scores[replica], problem.labels, rows, weights)
             seed = int(problem.replicas.seed[replica])
             trees = self._trees(_codes(problem, inputs, view), inputs, gradient, curvature, rows, seed, state.rounds)
             state.scores[replica] += self.learning_rate * trees.change.t().double()
-            losses.append(log_loss(state.scores[replica, rows], problem.labels[rows]))
+            losses.append(log_loss(state.scores[replica, rows], problem.labels[rows], weights))
             grown.append(trees)
         return self._extended(state, grown, losses)
 
@@ -161,26 +163,46 @@ class Boosting:
         }
 
 
-def derivatives(scores: Tensor, labels: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Gradient and curvature (K, docs) int32 of the log loss by each class's score: p - y and p (1 - p), at `rows`."""
+def derivatives(scores: Tensor, labels: Tensor, rows: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Gradient and curvature (K, docs) int32 of the log loss by each class's score: p - y and p (1 - p), at `rows`,
+    times their weights (n,) float64, at most MOST_WEIGHT."""
     p = scores[rows].softmax(dim=1)
     slope = p.clone()
     slope[torch.arange(rows.numel(), device=rows.device), labels[rows]] -= 1.0
     made = []
     for part in (slope, p * (1.0 - p)):
         whole = torch.zeros(scores.shape[::-1], dtype=torch.int32, device=scores.device)
-        whole[:, rows] = (part * float(1 << SCALE_BITS)).round().to(torch.int32).t()
+        scaled = (part * float(1 << SCALE_BITS)).round()
+        whole[:, rows] = (scaled if weights is None else (scaled * weights[:, None]).round()).to(torch.int32).t()
         made.append(whole)
     return made[0], made[1]
 
 
-def log_loss(scores: Tensor, labels: Tensor) -> Tensor:
-    """Mean of -log P(label), from scores (rows, K)."""
-    return -scores.log_softmax(dim=1).gather(1, labels[:, None]).mean()
+def log_loss(scores: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Mean of -log P(label), from scores (rows, K), by weights (rows,)."""
+    lost = -scores.log_softmax(dim=1).gather(1, labels[:, None])[:, 0]
+    return lost.mean() if weights is None else (lost * weights).sum() / weights.sum()
 
 
 def _member(problem: Problem, view: int) -> Tensor:
-    return problem.views.train[view] & (problem.labels >= 0)
+    """(docs,) bool: the labelled training rows of a view; those of weight 0 are none."""
+    member = problem.views.train[view] & (problem.labels >= 0)
+    if problem.weights is None:
+        return member
+    most = float(problem.weights[member].max()) if bool(member.any()) else 0.0
+    if most > MOST_WEIGHT:
+        raise UserFault(
+            f"a document of weight {most:g} is beyond {MOST_WEIGHT}, the most that boosting takes",
+            remedy="divide all weights by the same number",
+        )
+    return member & (problem.weights > 0)
+
+
+def _counts(problem: Problem, member: Tensor) -> Tensor:
+    """(K,) float64: weights of the classes."""
+    weights = torch.ones_like(problem.labels) if problem.weights is None else problem.weights
+    counts = torch.zeros(problem.num_classes, dtype=torch.float64, device=member.device)
+    return counts.index_add_(0, problem.labels[member], weights[member].to(torch.float64))
 
 
 def _codes(problem: Problem, inputs: Layout, view: int) -> Tensor:

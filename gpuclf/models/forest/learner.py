@@ -12,7 +12,14 @@ from gpuclf.faults import UserFault
 from gpuclf.models.forest.coded import Layout, coded, layout, table_of
 from gpuclf.models.forest.inputs_tried import inputs_tried
 from gpuclf.models.forest.predictor import TIE_MASS, ForestPredictor
-from gpuclf.models.forest.samples import ValueReduction, bootstrap_weights, class_weights, tie_order, value_mapping
+from gpuclf.models.forest.samples import (
+    ValueReduction,
+    bootstrap_weights,
+    class_weights,
+    tie_order,
+    value_mapping,
+    whole_weights,
+)
 from gpuclf.models.learner import Problem
 from gpuclf.models.replica_axis import padded_like, replica_field
 from gpuclf.ops.forest_votes import Forests, forest_votes
@@ -101,11 +108,14 @@ class Forest:
             codes = self._codes(problem, inputs, view, state.mapping[replica])
             keys = tree_keys(problem.replicas.seed[replica], numbers)
             member = _member(problem, view)
-            weight = bootstrap_weights(member, keys) if self.bootstrap else member[None].to(torch.int32)
+            times, unit = whole_weights(problem.weights, member)
+            weight = times[None] * bootstrap_weights(member, keys) if self.bootstrap else times[None]
             sample = torch.arange(len(keys), device=keys.device) if self.bootstrap else torch.zeros_like(keys)
-            times = class_weights(state.counts[replica][None], self.class_weight).expand(len(weight), -1).contiguous()
+            by_class = (
+                class_weights(state.counts[replica][None], self.class_weight).expand(len(weight), -1).contiguous()
+            )
             trees = grow_forest(
-                table_of(codes, inputs), problem.labels.clamp(min=0), weight, sample, times, keys, rules
+                table_of(codes, inputs), problem.labels.clamp(min=0), weight, sample, by_class, keys, _in(rules, unit)
             )
             grown.append(trees)
             if self.bootstrap:
@@ -165,7 +175,10 @@ class Forest:
         return figures
 
     def _counts(self, problem: Problem, view: int) -> Tensor:
-        return torch.bincount(problem.labels[_member(problem, view)], minlength=problem.num_classes)
+        member = _member(problem, view)
+        times, _ = whole_weights(problem.weights, member)
+        counts = torch.zeros(problem.num_classes, dtype=torch.int64, device=times.device)
+        return counts.index_add_(0, problem.labels[member], times[member].long())
 
     def _mapping(self, problem: Problem, inputs: Layout, view: int) -> Tensor:
         scale = None if problem.views.col_scale is None else problem.views.col_scale[view]
@@ -201,5 +214,14 @@ class Forest:
 
 
 def _member(problem: Problem, view: int) -> Tensor:
-    """(docs,) bool: the labelled training rows of a view."""
-    return problem.views.train[view] & (problem.labels >= 0)
+    """(docs,) bool: the labelled training rows of a view; those of weight 0 are none."""
+    member = problem.views.train[view] & (problem.labels >= 0)
+    return member if problem.weights is None else member & (problem.weights > 0)
+
+
+def _in(rules: GrowthRules, unit: int) -> GrowthRules:
+    """The rules where a row that counts once has the weight `unit`; limits at their default go on limiting nothing."""
+    none = GrowthRules()
+    names = ("min_samples_leaf", "min_samples_split", "min_category_rows")
+    limits = {name: unit * getattr(rules, name) for name in names if getattr(rules, name) != getattr(none, name)}
+    return replace(rules, smoothing=unit * rules.smoothing, **limits)

@@ -73,6 +73,7 @@ class ForestOptions(LearnerOptions):
     min_child_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
 
     train_keys: ClassVar[frozenset[str]] = frozenset({"early_stopping"})
+    no_weights: ClassVar[str | None] = None
     probabilities: ClassVar[bool] = True
     reads: ClassVar[frozenset[str]] = frozenset({"codes", "sparse"})
 

@@ -37,6 +37,26 @@ def bootstrap_weights(member: Tensor, keys: Tensor) -> Tensor:
     return weight.scatter_add_(1, picked, torch.ones_like(picked, dtype=torch.int32))
 
 
+def whole_weights(weights: Tensor | None, member: Tensor) -> tuple[Tensor, int]:
+    """How often each row of `member` (docs,) bool counts, in whole numbers, (docs,) int32; and which of them is once.
+
+    Weights (docs,) ≥ 0 that are whole numbers, or none at all, are themselves, and 1 is once; those that are multiples
+    of a half, a third … which is the least one are counted in it. Others are rounded to 1/64 of the least one, or less
+    finely where their sum would be beyond what a tree takes. Rows of weight 0 are no members.
+    """
+    if weights is None:
+        return member.to(torch.int32), 1
+    own = torch.where(member, weights, 0.0)
+    unit = 1
+    if bool((own != own.round()).any()):
+        least, total = float(own[member].min()), float(own.sum())
+        unit = max(1, round(1 / least))
+        if bool(((own * unit) != (own * unit).round()).any()):
+            unit = int(max(1, min(_FINEST / least, MOST_ROWS / 2 / total)))
+    whole = (own * unit).round().clamp(max=MOST_ROWS)
+    return torch.where(member, whole.clamp(min=1), 0).to(torch.int32), unit
+
+
 def hash_chain(state: Tensor, key: int) -> Tensor:
     """hash64(…, key) where hash64(…) is `state`: hash64 of one key begins from 0."""
     return hash64(state + key)
