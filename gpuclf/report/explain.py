@@ -33,6 +33,7 @@ class ModelFacts:
     unknown_classes: Sequence[str] = ()
     importances: Sequence[tuple[str, float]] | None = None  # of a forest's inputs: shares of what their splits gained
     tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node
+    graph: Sequence[str] | None = None  # the product of tables that a decomposable model is
     forest: Mapping[str, Any] = field(default_factory=dict)  # metrics.json "forest"
 
 
@@ -110,6 +111,11 @@ def print_model(facts: ModelFacts, *, features: int = 8, pairs: int = 15, stream
         console.print(table, "")
     if facts.importances is not None:
         _print_forest(console, facts, facts.importances)
+    if facts.graph is not None:
+        console.print("P(class, inputs) as a product of tables", style="bold")
+        for line in facts.graph:
+            console.print(visible(line, 4000), markup=False, highlight=False)
+        console.print("")
     if facts.confusion is not None:
         if facts.importances is not None:
             _print_classes(console, facts, facts.confusion)

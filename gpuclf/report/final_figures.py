@@ -8,6 +8,10 @@ from gpuclf.metrics.ranking import log_probabilities
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.report.ending import ending
 from gpuclf.report.forest_text import importances, tree_lines
+from gpuclf.report.graph_facts import GraphFacts
+from gpuclf.report.graph_figure import clique_tree_figure, graph_figure
+from gpuclf.report.graph_model import graph_facts
+from gpuclf.report.plots import png
 from gpuclf.report.summary import FinalFigures, GridPlan, StepRow
 from gpuclf.train.experiment import ExperimentResult
 from gpuclf.train.grid import expand, seeds_of
@@ -52,6 +56,7 @@ def final_figures(
     shown = result.test if result.test is not None else result.out_of_fold
     model = result.models[0].model
     scores = None if shown is None else shown.scores
+    graph = graph_facts(model)
     if scores is not None and model.probabilities:
         scores = log_probabilities(scores)
     return FinalFigures(
@@ -69,9 +74,17 @@ def final_figures(
         weights=model_weights(model),
         importances=importances(model),
         tree=tree_lines(model),
+        graph=graph,
+        pictures={} if graph is None else _graph_pictures(graph),
+        texts={} if graph is None else {"factorisation": "\n".join(f"    {line}" for line in graph.lines())},
         forest=result.metrics.get("forest", {}),
         config_text=config_text,
         seconds=result.metrics["seconds"],
         device=result.metrics["device"],
         ending=ending(result.metrics, seeks_optimum(model), last),
     )
+
+
+def _graph_pictures(graph: GraphFacts) -> dict[str, bytes]:
+    """The graph and its clique tree as PNG files by name."""
+    return {"graph": png(graph_figure(graph)), "clique_tree": png(clique_tree_figure(graph))}

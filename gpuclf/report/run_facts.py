@@ -15,6 +15,7 @@ from gpuclf.report.explain import ModelFacts, sparsity
 from gpuclf.report.final_figures import model_weights
 from gpuclf.report.finished_run import OUT_OF_FOLD
 from gpuclf.report.forest_text import importances, tree_lines
+from gpuclf.report.graph_model import graph_facts
 from gpuclf.report.predictions import read_predictions
 from gpuclf.report.run_folder import RunFolder
 from gpuclf.train.model_file import load_model
@@ -34,6 +35,7 @@ def run_facts(folder: RunFolder) -> ModelFacts:
     if model.calibrator is not None:
         options["calibrate"] = calibrator_name(model.calibrator)
     weights = model_weights(model)
+    graph = graph_facts(model)
     sizes = {"classes": len(model.classes), "features": len(model.encoder.names)}
     if weights is not None and options.get("model.penalty") in ("l1", "elasticnet"):
         sizes |= sparsity(weights)
@@ -48,6 +50,7 @@ def run_facts(folder: RunFolder) -> ModelFacts:
         sizes=sizes,
         importances=importances(model),
         tree=tree_lines(model),
+        graph=None if graph is None else graph.lines(),
         forest=_forest(folder),
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
+from gpuclf.report.graph_facts import GraphFacts
 from gpuclf.report.strict_json import number
 
 StepRow = Mapping[str, Any]
@@ -66,6 +67,7 @@ class FinalFigures:
     ending: Sequence[str] = ()  # sentences on how training ended
     importances: Sequence[tuple[str, float]] | None = None  # of a forest's inputs, highest first
     tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node
+    graph: GraphFacts | None = None  # of a decomposable model
     forest: Mapping[str, Any] = field(default_factory=dict)  # metrics.json "forest"
 
 

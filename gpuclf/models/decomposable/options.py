@@ -15,6 +15,7 @@ from gpuclf.models.train_options import TrainOptions
 
 Count = Annotated[StrictInt, Field(ge=1)]
 Edge = Annotated[tuple[StrictStr, StrictStr], Field(strict=False)]
+Edges = Annotated[tuple[Edge, ...], Field(strict=False)]
 _PAIR_BYTES = 64  # of a pair of variables in a search
 _VARIABLES_GUESS = 512
 
@@ -59,8 +60,8 @@ class DecomposableOptions(LearnerOptions):
     max_clique: Annotated[StrictInt, Field(ge=2)] | None = None
     max_cells: Annotated[float, Field(ge=2)] | None = None
     max_edges: Annotated[StrictInt, Field(ge=0)] | None = None
-    fixed: tuple[Edge, ...] = ()
-    forbidden: tuple[Edge, ...] = ()
+    fixed: Edges = ()
+    forbidden: Edges = ()
     select: Literal["criterion", "heldout", "cv", "leave_one_out"] = "criterion"
     select_by: Literal["accuracy", "log_loss"] = "accuracy"
     one_standard_error: bool = False

@@ -13,6 +13,7 @@ from gpuclf.report.html.data_section import data_section
 from gpuclf.report.html.features_section import features_section
 from gpuclf.report.html.figures_section import figure_text, figures_section, tile
 from gpuclf.report.html.forest_section import forest_section
+from gpuclf.report.html.graph_section import graph_section
 from gpuclf.report.html.grid_picture import grid_section
 from gpuclf.report.html.learning_section import learning_section
 from gpuclf.report.html.markup import Markup, joined, name_text, tag
@@ -120,6 +121,8 @@ def _sections(facts: PageFacts) -> Iterator[Section]:
         )
     if figures.importances is not None:
         yield "forest", "Forest", forest_section(figures.importances, figures.tree, figures.forest)
+    elif figures.graph is not None:
+        yield "graph", "Graph", graph_section(figures.graph)
     else:
         yield "features", "Top features", features_section(figures.weights, figures.feature_names, figures.classes)
     wrong = 0 if facts.confusion is None else int(facts.confusion.sum() - facts.confusion.diagonal().sum())
