@@ -7,7 +7,7 @@ import pytest
 from gpuclf.data.readers.propbank_pointers import read_trees
 from gpuclf.data.roles.argument import FEATURES, Argument, Sentence, stem
 from gpuclf.data.roles.heads import content_word, head_word
-from gpuclf.data.roles.tree import Tree
+from gpuclf.data.roles.tree import Tree, spoken_tree
 
 
 def tree(text: str) -> Tree:
@@ -112,3 +112,18 @@ def test_stems(base: str, cut: str) -> None:
 def test_brackets_that_do_not_fit(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         list(read_trees([text]))
+
+
+def test_a_spoken_tree_has_neither_traces_nor_marks() -> None:
+    whole = tree(
+        "(S (NP-SBJ=2 (-NONE- *)) (VP (VB go) (PRN (-LRB- b) (ADVP|PRT (RB now)) (-RRB- b))) (NP-1 (PRP$ my)))"
+    )
+    heard, kept = spoken_tree(whole)
+    assert heard is not None
+    labels = [node.label for node in heard.root.below()]
+    assert labels == ["S", "VP", "VB", "PRN", "-LRB-", "ADVP", "RB", "-RRB-", "NP", "PRP$"]
+    assert heard.words == ["go", "b", "now", "b", "my"]
+    assert kept[id(whole.leaves[1])] is heard.leaves[0]
+    assert id(whole.leaves[0]) not in kept
+    assert (heard.root.start, heard.root.end) == (0, 5)
+    assert spoken_tree(tree("(S (NP (-NONE- *PRO*)))")) == (None, {})

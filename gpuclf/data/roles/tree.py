@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _PIECE = re.compile(r"((?:\([^\s()*]+)*)\*(\)*)")
-_MARKS = re.compile(r"(?<=[^-])[-=|].*")  # of function and of reference, as in NP-SBJ-1; -LRB- and -NONE- are no marks
+_MARKS = re.compile(r"(?<!^)[-=|].*")  # of function and of reference, as in NP-SBJ-1
 EMPTY = "-NONE-"  # the category of what is not spoken: traces, omitted subjects
 
 PUNCTUATION = frozenset([",", ".", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP"])
@@ -167,7 +167,8 @@ def spoken_tree(tree: Tree) -> tuple[Tree | None, dict[int, Node]]:
         if start == end:
             continue
         parent = None if node.parent is None else made[id(node.parent)]
-        made[id(node)] = here = Node(_MARKS.sub("", node.label), start, end, parent)
+        label = node.label if node.label.startswith("-") else _MARKS.sub("", node.label)  # -LRB- is a whole name
+        made[id(node)] = here = Node(label, start, end, parent)
         if parent is not None:
             parent.children.append(here)
         if node.is_word:
