@@ -24,9 +24,10 @@ from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.views import row_scale_of
 from gpuclf.features.word_sets import held_out_codes
 from gpuclf.models.learner import LearnerOptions, Problem
+from gpuclf.models.refit import Refittable
 from gpuclf.train.grid import Cell, with_settings
 from gpuclf.train.labelled_file import predict_labelled, read_labelled
-from gpuclf.train.loop import BatchLoop, BatchOutcome
+from gpuclf.train.loop import CONVERGED, BatchLoop, BatchOutcome
 from gpuclf.train.model_file import Model
 from gpuclf.train.observer import SilentObserver
 from gpuclf.train.options import ExperimentOptions
@@ -185,6 +186,10 @@ def _fitted(
     col_scale, row_scale = _scales(model, encoded.rows, device)
     views = [None if scale is None else scale[None] for scale in (col_scale, row_scale)]
     labels = gold.masked_fill(gold >= len(model.classes), -1).to(device)
+    if isinstance(model.predictor, Refittable):
+        fitted = model.predictor.refitted(rows, labels, col_scale)
+        docs = torch.arange(rows.num_docs, device=device)
+        return fitted.scores(rows, docs, col_scale, row_scale)[0].argmax(dim=1).cpu(), CONVERGED
     problem = Problem(
         rows=rows,
         labels=labels,

@@ -88,7 +88,8 @@ def tan_graph(variables: Variables) -> Tensor:
     size = len(variables.levels)
     weight = _distances(variables, given_class=True)
     weight[CLASS] = weight[:, CLASS] = 0
-    return _spanning_forest(weight) | naive_bayes_graph(size, variables.codes.device)
+    device = variables.codes.device
+    return _spanning_forest(weight).to(device) | naive_bayes_graph(size, device)
 
 
 def _distances(variables: Variables, given_class: bool) -> NDArray[np.float64]:

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from gpuclf.features.rows import Rows
 from gpuclf.models.decomposable.graph import CLASS
-from gpuclf.models.decomposable.tables import cell_keys, with_class
-from gpuclf.models.decomposable.variables import input_codes, known_codes
-from gpuclf.models.replica_axis import padded_like, replica_field
+from gpuclf.models.decomposable.tables import Factor, cell_keys, count_tables, with_class
+from gpuclf.models.decomposable.variables import input_codes, known_codes, variables_of
+from gpuclf.models.replica_axis import padded_like, replica_field, take_replicas
 from gpuclf.ops.cell_scores import LOG_ZERO
 
 _DOCS = 1 << 13  # documents scored at once
@@ -79,6 +79,28 @@ class DecomposablePredictor:
                 fill = item.metadata.get("fill")
                 changes[item.name] = torch.cat(held if fill is None else padded_like(held, fill, from_axis=1))
         return replace(parts[0], **changes)
+
+    def refitted(self, rows: Rows, labels: Tensor, col_scale: Tensor | None) -> DecomposablePredictor:
+        """The first replica's tables counted on other documents (see gpuclf.models.refit)."""
+        classes = self.prior.shape[1]
+        everyone = torch.ones_like(labels, dtype=torch.bool)
+        variables = variables_of(rows, labels, classes, everyone, col_scale)
+        columns = zip(*(part[0].tolist() for part in (self.vars, self.power, self.joins, self.family)), strict=True)
+        factors = [
+            Factor(frozenset(v for v in members if v >= 0), power, joins, family)
+            for members, power, joins, family in columns
+            if power
+        ]
+        tables = count_tables(variables, factors)
+        counts = torch.bincount(labels[labels >= 0], minlength=classes).double()
+        changes = {item.name: getattr(tables, item.name)[None] for item in fields(tables)}
+        return replace(
+            take_replicas(self, torch.zeros(1, dtype=torch.int64)),
+            **changes,
+            documents=torch.tensor([variables.documents], device=labels.device),
+            seen=variables.seen[None],
+            prior=torch.log(counts / max(variables.documents, 1))[None],
+        )
 
     def settled(self) -> DecomposablePredictor:
         """The same models without padding that none of them needs."""
