@@ -272,11 +272,13 @@ class BatchDescent:
         found = everyone = dual.start(problem, made)
         going = torch.arange(len(problem.replicas))
         gaps: list[Tensor] = []
+        for _ in range(_FEWEST_EPOCHS - 1):
+            found = dual.epoch(problem, found)
         while going.numel():
             found = dual.step(problem, found)
             gaps.append(found.gap)
-            more = (found.gap > self.tol).cpu() | (found.epoch < _FEWEST_EPOCHS)
-            if found.epoch >= self.warm_epochs:
+            more = (found.gap > self.tol).cpu()
+            if found.epoch >= self.warm_epochs and len(gaps) > 3:
                 rate = (gaps[-1] / gaps[-4]).log() / 3
                 needed = (self.tol / gaps[-1].clamp(min=1e-300)).log() / rate
                 more &= ((rate < 0) & (needed < _FURTHER)).cpu()

@@ -82,6 +82,13 @@ class DualDescent:
 
     def step(self, problem: Problem, state: DualState) -> DualState:
         """One epoch. The old state's weights and duals are reused."""
+        after = self.epoch(problem, state)
+        primal, dual, beside = self._objectives(problem, after, self.aim.bounds(problem))
+        gap = (primal + beside - dual).clamp(min=0) / torch.where(primal > 0, primal, 1.0)
+        return replace(after, primal=primal, dual=dual, gap=gap)
+
+    def epoch(self, problem: Problem, state: DualState) -> DualState:
+        """A step without the look at all rows that tells primal, dual and gap, which stay those of before."""
         made = state.made
         bounds, cost = self.aim.bounds(problem), self._cost(problem)
         center = state.weights[:1].clone() if state.epoch else state.center
@@ -95,9 +102,7 @@ class DualDescent:
             model = DualModel(state.weights[:, part], state.duals[:, part])
             rows = DualRows(made.crow[view], made.col, made.val, problem.labels, None, None)
             dual_epoch(self.aim.loss.kind, rows, order, view, bounds[:, part], cost, self.aim.offset, model)
-        primal, dual, beside = self._objectives(problem, replace(state, center=center), bounds)
-        gap = (primal + beside - dual).clamp(min=0) / torch.where(primal > 0, primal, 1.0)
-        return replace(state, epoch=state.epoch + 1, center=center, primal=primal, dual=dual, gap=gap)
+        return replace(state, epoch=state.epoch + 1, center=center)
 
     def finished(self, problem: Problem, state: DualState) -> Tensor:
         return state.gap <= self.tol if state.epoch else torch.zeros_like(state.gap, dtype=torch.bool)

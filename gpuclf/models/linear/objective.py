@@ -20,7 +20,7 @@ from gpuclf.optim.penalties import Penalty
 _SMALL = 1 << 20  # weights of a replica up to which all is float64
 
 _VANISHED = 1e-3  # times tol: slopes beside the first ones that are as good as none
-_CAUTION = 1.25  # times the limit of the geometric series; seen: the distance is 0.5 to 1.3 times it
+_CAUTION = 1.5  # times the limit of the geometric series; seen: the distance is 0.5 to 1.3 times it
 _SLACK = 3.0  # how far the estimate with the Hessian's diagonal is corrected; seen: the distance is 0.7 to 2.2 times it
 
 
