@@ -294,6 +294,12 @@ def _predict(arguments: argparse.Namespace, stop: Any) -> int:
             remedy="train it with calibrate: platt (or isotonic, temperature), which learns probabilities from the "
             "documents of folds or validation; or leave --proba out: --format jsonl prints the scores",
         )
+    if model.encoder.source == "sentences":
+        from gpuclf.report.tagging.commands import predict_labels
+
+        _refuse(arguments.proba, "--proba", model)
+        predict_labels(model, arguments.file, arguments.input_format, as_json, sys.stdin.buffer, sys.stdout)
+        return 0
     for part in predict_documents(model, arguments.file, arguments.input_format, sys.stdin.buffer):
         lines = prediction_lines(model.classes, *part, probabilities=arguments.proba, as_json=as_json)
         sys.stdout.write("".join(f"{line}\n" for line in lines))

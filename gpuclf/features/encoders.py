@@ -9,7 +9,14 @@ from gpuclf.data.records import Chunk
 from gpuclf.features.categorical import CategoryEncoder, fit_categories
 from gpuclf.features.encoded import DocumentEncoder, Encoded
 from gpuclf.features.encoder import Encoder, fit_encoder
-from gpuclf.features.options import CategoricalOptions, RowFeatureOptions, TokenIdsOptions, WordSenseOptions
+from gpuclf.features.options import (
+    CategoricalOptions,
+    RowFeatureOptions,
+    TokenContextOptions,
+    TokenIdsOptions,
+    WordSenseOptions,
+)
+from gpuclf.features.token_context import TokenContext, fit_token_context
 from gpuclf.features.token_ids import TokenEncoder, fit_tokens
 from gpuclf.features.word_sense import WordSenseEncoder, fit_word_sense
 
@@ -22,6 +29,8 @@ def fit(chunks: Iterable[Chunk], options: RowFeatureOptions) -> tuple[DocumentEn
         return fit_tokens(chunks, options)
     if isinstance(options, WordSenseOptions):
         return fit_word_sense(chunks, options)
+    if isinstance(options, TokenContextOptions):
+        return fit_token_context(chunks, options)
     return fit_encoder(chunks, options)
 
 
@@ -33,4 +42,6 @@ def encoder_from_json(data: dict[str, Any], options: RowFeatureOptions) -> Docum
         return TokenEncoder.from_json(data, options)
     if isinstance(options, WordSenseOptions):
         return WordSenseEncoder.from_json(data, options)
+    if isinstance(options, TokenContextOptions):
+        return TokenContext.from_json(data, options)
     return Encoder.from_json(data, options)

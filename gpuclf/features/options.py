@@ -247,7 +247,26 @@ class TokenIdsOptions(_Options):
     _limits = field_validator("min_df")(_document_limit)
 
 
+class TokenContextOptions(WeightingOptions):
+    """Each token of a sentence by its spelling and its neighbours', for learners of sequences (crf).
+
+    window: words, as they are and in lower case, so many places to each side. shapes: likewise (Xxxx of Unseen).
+    prefixes, suffixes: the token's first and last 1, 2, … so many characters. pairs: it with the word before it and
+    after it, in lower case. min_df and the other limits count tokens, not documents.
+    """
+
+    type: Literal["token_context"] = "token_context"
+    weighting: Literal["count"] = "count"
+    normalize: Literal["NFC", "NFKC", "none"] = "NFC"
+    window: int = Field(2, ge=0, le=10)
+    shapes: int = Field(1, ge=0, le=10)
+    prefixes: int = Field(3, ge=0, le=20)
+    suffixes: int = Field(3, ge=0, le=20)
+    pairs: bool = True
+
+
 # Those that give sparse rows, those that give rows at all, and all that a config may name.
 SparseFeatureOptions = BagOfWordsOptions | AsGivenOptions | TableOptions
-RowFeatureOptions = SparseFeatureOptions | CategoricalOptions | WordSenseOptions | TokenIdsOptions
+WeightedFeatureOptions = SparseFeatureOptions | TokenContextOptions
+RowFeatureOptions = WeightedFeatureOptions | CategoricalOptions | WordSenseOptions | TokenIdsOptions
 FeatureOptions = Annotated[RowFeatureOptions | WordTypesOptions, Field(discriminator="type")]

@@ -33,6 +33,16 @@ class SparseRows:
 
 
 @dataclass(frozen=True)
+class SequenceRows(SparseRows):
+    """Sparse rows that are the tokens of sentences: sentence s has rows starts[s] to starts[s + 1].
+
+    starts (sentences+1,) int64.
+    """
+
+    starts: Tensor
+
+
+@dataclass(frozen=True)
 class CodeRows:
     """Categorical inputs as codes: (docs, inputs) int32, one vocabulary per input, 0 = unseen.
 
@@ -90,7 +100,8 @@ class Views:
     row_scale  (views, docs) float32: 1/norm of the row after col_scale, 1 where no norm is asked for, 0-norm rows 1.
 
     The value of feature v in document n for view f is val · col_scale[f, v] · row_scale[f, n]; the offset stays 1.
-    Rows that are not sparse have no scales, but SenseRows: their col_scale holds the view's word sets.
+    Of token rows col_scale is 1 for known words and 0 for others; of SenseRows it holds the view's word sets; these two
+    have no row_scale, codes no scales at all.
     """
 
     train: Tensor
@@ -105,17 +116,22 @@ class Views:
 def concatenate_sparse(first: SparseRows, second: SparseRows) -> SparseRows:
     """The documents of `first`, then those of `second`; both encoded with the same features."""
     assert first.num_features == second.num_features
-    return SparseRows(
+    joined = replace(
+        first,
         crow=torch.cat([first.crow, second.crow[1:] + first.crow[-1]]),
         col=torch.cat([first.col, second.col]),
         val=torch.cat([first.val, second.val]),
-        num_features=first.num_features,
     )
+    if isinstance(joined, SequenceRows):
+        assert isinstance(second, SequenceRows)
+        return replace(joined, starts=torch.cat([joined.starts, second.starts[1:] + joined.starts[-1]]))
+    return joined
 
 
 def sparse_to(rows: SparseRows, device: torch.device) -> SparseRows:
     """The same rows on `device`."""
-    return SparseRows(rows.crow.to(device), rows.col.to(device), rows.val.to(device), rows.num_features)
+    moved = replace(rows, crow=rows.crow.to(device), col=rows.col.to(device), val=rows.val.to(device))
+    return replace(moved, starts=moved.starts.to(device)) if isinstance(moved, SequenceRows) else moved
 
 
 def rows_to(rows: Rows, device: torch.device) -> Rows:

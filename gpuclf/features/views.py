@@ -15,8 +15,8 @@ from gpuclf.faults import UserFault
 from gpuclf.features.options import (
     CategoricalOptions,
     RowFeatureOptions,
-    SparseFeatureOptions,
     TokenIdsOptions,
+    WeightedFeatureOptions,
     WordSenseOptions,
 )
 from gpuclf.features.rows import Rows, SparseRows, TokenRows, Views
@@ -66,7 +66,7 @@ def row_scale_of(rows: Rows, col_scale: Tensor | None, options: RowFeatureOption
     return apply_scales(rows, col_scale, options)
 
 
-def apply_scales(rows: SparseRows, col_scale: Tensor, options: SparseFeatureOptions) -> Tensor:
+def apply_scales(rows: SparseRows, col_scale: Tensor, options: WeightedFeatureOptions) -> Tensor:
     """row_scale (docs,) float32 of any documents under a fitted view's col_scale (V+1,): 1/norm, or 1."""
     if options.norm == "none":
         return torch.ones(rows.num_docs, dtype=torch.float32, device=col_scale.device)
@@ -101,7 +101,7 @@ def _known_words(rows: TokenRows, train: Tensor, options: TokenIdsOptions) -> Te
 
 
 def _column_scale(
-    rows: SparseRows, labels: Tensor, num_classes: int, train: Tensor, options: SparseFeatureOptions
+    rows: SparseRows, labels: Tensor, num_classes: int, train: Tensor, options: WeightedFeatureOptions
 ) -> Tensor:
     """(V+1,) float32: idf of the features that are left, 0 for the others, 1 for the offset."""
     num_train = int(train.sum())
@@ -122,7 +122,7 @@ def _column_scale(
     return scale.to(torch.float32)
 
 
-def _in_limits(df: Tensor, num_train: int, options: SparseFeatureOptions) -> Tensor:
+def _in_limits(df: Tensor, num_train: int, options: WeightedFeatureOptions) -> Tensor:
     """(V+1,) bool: features whose document frequency min_df and max_df allow, both ends included."""
     least = options.min_df if isinstance(options.min_df, int) else options.min_df * num_train
     most = options.max_df if isinstance(options.max_df, int) else options.max_df * num_train
@@ -143,7 +143,9 @@ def _idf(df: Tensor, num_train: int, smooth: bool) -> Tensor:
     return torch.log((num_train + extra) / (df.clamp(min=1.0) + extra)) + 1.0
 
 
-def _relevance(rows: SparseRows, group: Tensor, num_classes: int, df: Tensor, options: SparseFeatureOptions) -> Tensor:
+def _relevance(
+    rows: SparseRows, group: Tensor, num_classes: int, df: Tensor, options: WeightedFeatureOptions
+) -> Tensor:
     assert options.select is not None
     class_docs = torch.bincount(group[group >= 0], minlength=num_classes).to(torch.float64)
     if options.select.method == "information_gain":

@@ -14,6 +14,8 @@ from gpuclf.models.forest.predictor import ForestPredictor
 from gpuclf.models.learner import LearnerOptions
 from gpuclf.models.linear.arow import ArowOptions
 from gpuclf.models.linear.bernoulli_predictor import BernoulliPredictor
+from gpuclf.models.linear.chain_predictor import ChainPredictor
+from gpuclf.models.linear.crf import CrfOptions
 from gpuclf.models.linear.cw import CwOptions
 from gpuclf.models.linear.logistic import LogisticOptions
 from gpuclf.models.linear.mira import MiraOptions, Pa2Options
@@ -39,6 +41,7 @@ ModelOptions = Annotated[
     | CwOptions
     | ArowOptions
     | ScwOptions
+    | CrfOptions
     | TypeTaggerOptions
     | DecomposableOptions
     | ForestOptions
@@ -58,6 +61,7 @@ LEARNERS: dict[str, type[LearnerOptions]] = {
     "cw": CwOptions,
     "arow": ArowOptions,
     "scw": ScwOptions,
+    "crf": CrfOptions,
     "type_tagger": TypeTaggerOptions,
     "decomposable": DecomposableOptions,
     "forest": ForestOptions,
@@ -69,6 +73,7 @@ LEARNERS: dict[str, type[LearnerOptions]] = {
 PREDICTORS: dict[str, type[Any]] = {
     "linear": LinearPredictor,
     "bernoulli": BernoulliPredictor,
+    "chain": ChainPredictor,
     "type_tagger": TypeTagger,
     "decomposable": DecomposablePredictor,
     "forest": ForestPredictor,

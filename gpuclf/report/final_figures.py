@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpuclf.metrics.ranking import log_probabilities
+from gpuclf.models.linear.chain_predictor import ChainPredictor
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.report.ending import ending
 from gpuclf.report.forest_text import importances, tree_lines
@@ -34,8 +35,8 @@ def grid_plan(options: ExperimentOptions) -> GridPlan:
 
 
 def model_weights(model: Model) -> Any:
-    """The weights (V+1, K) of a linear model of one replica, None for other models."""
-    if not isinstance(model.predictor, LinearPredictor):
+    """The weights (V+1, K) of a linear model of one replica, those of features in a chain; None for other models."""
+    if not isinstance(model.predictor, LinearPredictor | ChainPredictor):
         return None
     return model.predictor.weights[:, 0].cpu()
 

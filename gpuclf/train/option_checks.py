@@ -177,11 +177,8 @@ def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
     holds = _contents(data)
     types = {"features": "as_given", "table": "table", "sentences": "word_types", "contexts": "word_sense"}
     wanted = types.get(holds, "bag_of_words")
-    if features == wanted or (features, holds) in (
-        ("word_types", "texts"),
-        ("token_ids", "texts"),
-        ("categorical", "table"),
-    ):
+    others = (("word_types", "texts"), ("categorical", "table"), ("token_context", "sentences"), ("token_ids", "texts"))
+    if features == wanted or (features, holds) in others:
         return
     reasons = {
         "features": f"files of format {_format(data)} hold features, not texts",
@@ -198,6 +195,7 @@ def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
         "categorical": "columns (data.categorical, data.numeric)",
         "word_sense": f"contexts of an ambiguous word (format {', '.join(CONTEXT_FORMATS)})",
         "word_types": f"sentences (format {', '.join(SENTENCE_FORMATS)}) or texts",
+        "token_context": f"sentences (format {', '.join(SENTENCE_FORMATS)})",
     }
     yield UserFault(
         f"{features} needs {needs[features]}; {reasons[holds]}",
@@ -232,6 +230,18 @@ def _row_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             f"{options.model.type} reads sequences of words, and {options.features.type} gives none",
             key="features.type",
             remedy="write features: {type: token_ids}",
+        )
+    if options.model.reads == {"sentences"} and options.features.type != "token_context":
+        yield UserFault(
+            f"{options.model.type} labels the tokens of sentences, and {options.features.type} gives none",
+            key="features.type",
+            remedy="write features: {type: token_context}, or leave features out",
+        )
+    if options.features.type == "token_context" and options.data.gold is None:
+        yield UserFault(
+            "no column of labels is named",
+            key="data.gold",
+            remedy="name it, e.g. gold: upos (conll: its place, from 0)",
         )
 
 

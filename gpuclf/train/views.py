@@ -14,6 +14,7 @@ from torch import Tensor
 
 from gpuclf.data.splits import fold_of, holdout, leave_one_out
 from gpuclf.faults import UserFault
+from gpuclf.features.rows import SequenceRows
 from gpuclf.ops.counter_hash import hash64_numpy
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.options import ExperimentOptions, FoldsOptions
@@ -92,12 +93,14 @@ def held_out_split(options: ExperimentOptions, corpus: Corpus) -> Split | None:
     elif validation.fraction is not None:
         labels = corpus.labels if validation.stratified else None
         seed = options.seed if validation.seed is None else validation.seed
-        mask = ~holdout(corpus.keys, labels, validation.fraction, seed, validation.stratified)
+        whole = _groups(corpus, False)
+        mask = ~holdout(corpus.keys, labels, validation.fraction, seed, validation.stratified, whole)
     else:
         assert validation.fold is not None
         choice = validation.fold
         seed = options.seed if validation.seed is None else validation.seed
-        folds = fold_of(corpus.keys, corpus.labels, None, choice.k, seed, validation.stratified, True, corpus.classes)
+        whole = _groups(corpus, False)
+        folds = fold_of(corpus.keys, corpus.labels, whole, choice.k, seed, validation.stratified, True, corpus.classes)
         mask = folds != choice.index
     return _single(mask)
 
@@ -132,12 +135,17 @@ def fold_record(split: Split, corpus: Corpus) -> dict[str, Any]:
     }
 
 
+def _groups(corpus: Corpus, grouped: bool) -> NDArray[Any] | None:
+    """What must stay together: groups where they are asked for, and always the tokens of a sentence."""
+    return np.asarray(corpus.groups) if grouped or isinstance(corpus.rows, SequenceRows) else None
+
+
 def _single(train: NDArray[np.bool_]) -> Split:
     return Split(torch.from_numpy(np.where(train, NO_VIEW, 0)[None]), (0,), (0,), folded=False)
 
 
 def _fold_split(options: ExperimentOptions, folds: FoldsOptions, corpus: Corpus) -> Split:
-    groups = np.asarray(corpus.groups) if folds.grouped else None
+    groups = _groups(corpus, folds.grouped)
     if folds.k == "all":
         one = leave_one_out(corpus.keys, corpus.labels, groups, folds.allow_small, corpus.classes)
         count = int(one.max()) + 1
@@ -169,7 +177,8 @@ def _inner_folds(
     """The assignment of one outer fold's training rows (mask) to inner views."""
     assert folds.inner is not None
     held_by = np.full(corpus.num_docs, APART)
-    groups = np.asarray(corpus.groups)[train] if folds.grouped else None
+    groups = _groups(corpus, folds.grouped)
+    groups = None if groups is None else groups[train]
     own_seed = int(hash64_numpy(seed, INNER_SEED + number))
     try:
         inner = fold_of(

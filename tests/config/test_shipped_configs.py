@@ -44,6 +44,7 @@ NAMES = [
     "srl/paper/new.yaml",
     "srl/propbank.yaml",
     "srl/sorted.yaml",
+    "tagging/ewt-crf.yaml",
     "tagging/ewt.yaml",
     "wsd/decomposable.yaml",
     "wsd/mix.yaml",

@@ -9,7 +9,7 @@ import torch
 from pydantic import BaseModel
 from torch import Tensor
 
-from gpuclf.features.rows import Rows, SparseRows, TokenRows, Views, rows_to
+from gpuclf.features.rows import Rows, SequenceRows, TokenRows, Views, rows_to
 from gpuclf.models.learner import LearnerOptions, Problem, Replicas
 from gpuclf.models.train_options import TrainOptions
 
@@ -27,11 +27,12 @@ def dense_counts(seed: int = 0) -> tuple[Tensor, Tensor]:
     return x, y
 
 
-def sparse_rows(x: Tensor) -> SparseRows:
-    """Rows of a dense matrix (docs, features); feature j becomes column j + 1."""
+def sparse_rows(x: Tensor) -> SequenceRows:
+    """Rows of a dense matrix (docs, features); feature j becomes column j + 1. Each is a sentence."""
     filled = x != 0
     crow = torch.cat([torch.zeros(1, dtype=torch.int64), filled.sum(dim=1).cumsum(0)])
-    return SparseRows(crow, (filled.nonzero()[:, 1] + 1).to(torch.int32), x[filled].float(), x.shape[1])
+    col, val = (filled.nonzero()[:, 1] + 1).to(torch.int32), x[filled].float()
+    return SequenceRows(crow, col, val, x.shape[1], starts=torch.arange(len(x) + 1))
 
 
 def token_rows(x: Tensor, names: Tensor) -> TokenRows:

@@ -1,10 +1,10 @@
-"""`gpuclf predict`, `eval` and `show` for a tagging run."""
+"""`gpuclf predict`, `eval` and `show` for a tagging run; `predict` for a model that labels the tokens of sentences."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -17,7 +17,8 @@ from gpuclf.report.tagging.console import print_chains, print_gold, print_settin
 from gpuclf.report.tagging.settings_table import settings_rows
 from gpuclf.report.tagging.tag_facts import tag_facts
 from gpuclf.report.tagging.tags_file import tagged_lines
-from gpuclf.train.tagging.new_text import TaggedSentences, evaluate_text, input_format, tag_text
+from gpuclf.train.model_file import Model
+from gpuclf.train.tagging.new_text import TaggedSentences, evaluate_text, input_format, label_text, tag_text
 from gpuclf.train.tagging.tagger_file import Tagger, load_tagger
 
 
@@ -27,27 +28,41 @@ def predict_tags(
     """Prints the tags of new text: for raw text a line a sentence, word/TAG word/TAG …; for column formats a line a
     word, word TAB tag, and an empty line after each sentence; as JSON a line a sentence, {"tokens", "tags", "known"}.
     """
-    format = input_format(tagger, file, given_format)
-    for part in tag_text(tagger, file, format, stdin):
+    format = input_format(tagger.data, file, given_format)
+    _print_tagged(tag_text(tagger, file, format, stdin), tagger.tag_names, format, as_json, out)
+
+
+def predict_labels(
+    model: Model, file: Path | None, given_format: str | None, as_json: bool, stdin: BinaryIO, out: IO[str]
+) -> None:
+    """Prints the labels of the tokens of new sentences by a model of classes, in the forms of `predict_tags`."""
+    format = input_format(model.data, file, given_format)
+    _print_tagged(label_text(model, file, format, stdin), model.classes, format, as_json, out)
+
+
+def _print_tagged(
+    parts: Iterable[TaggedSentences], names: Sequence[str], format: str, as_json: bool, out: IO[str]
+) -> None:
+    for part in parts:
         if as_json:
-            lines = _json_lines(part, tagger)
+            lines = _json_lines(part, names)
         elif format in ("conll", "conllu"):
-            lines = _column_lines(part, tagger)
+            lines = _column_lines(part, names)
         else:
-            lines = tagged_lines(part.tokens, part.tags, part.offsets, tagger.tag_names)
+            lines = tagged_lines(part.tokens, part.tags, part.offsets, names)
         out.write("".join(f"{line}\n" for line in lines))
         out.flush()
 
 
-def _column_lines(part: TaggedSentences, tagger: Tagger) -> Iterator[str]:
-    tags, names = part.tags.tolist(), tagger.tag_names
+def _column_lines(part: TaggedSentences, names: Sequence[str]) -> Iterator[str]:
+    tags = part.tags.tolist()
     for start, end in pairwise(part.offsets.tolist()):
         yield from (f"{part.tokens[place]}\t{names[tags[place]]}" for place in range(start, end))
         yield ""
 
 
-def _json_lines(part: TaggedSentences, tagger: Tagger) -> Iterator[str]:
-    tags, known, names = part.tags.tolist(), part.known.tolist(), tagger.tag_names
+def _json_lines(part: TaggedSentences, names: Sequence[str]) -> Iterator[str]:
+    tags, known = part.tags.tolist(), part.known.tolist()
     for start, end in pairwise(part.offsets.tolist()):
         record = {
             "tokens": part.tokens[start:end],

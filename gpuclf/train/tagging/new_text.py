@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import torch
 from torch import Tensor
 
 from gpuclf.data.open import open_reader, open_text_stream
 from gpuclf.data.options import FORMATS, DataOptions
+from gpuclf.data.records import Chunk
 from gpuclf.faults import UserFault
+from gpuclf.features.token_context import TokenContext
 from gpuclf.train.distribution import rank
+from gpuclf.train.model_file import Model
 from gpuclf.train.observer import SilentObserver
 from gpuclf.train.stopwatch import Stopwatch
 from gpuclf.train.tagging.experiment import figures_of_text
@@ -33,13 +37,13 @@ class TaggedSentences:
     offsets: Tensor
 
 
-def input_format(tagger: Tagger, file: Path | None, given: str | None) -> str:
+def input_format(data: DataOptions, file: Path | None, given: str | None) -> str:
     """The format that text is read in: as said, else that of the training data, and raw text from standard input."""
     if given is not None and given not in FORMATS:
         raise UserFault(f"--input-format {given} is unknown; there are: {', '.join(FORMATS)}")
     if given is not None:
         return given
-    return STREAMED if file is None else tagger.data.format or STREAMED
+    return STREAMED if file is None else data.format or STREAMED
 
 
 def tag_text(tagger: Tagger, file: Path | None, format: str, stream: BinaryIO) -> Iterator[TaggedSentences]:
@@ -47,18 +51,32 @@ def tag_text(tagger: Tagger, file: Path | None, format: str, stream: BinaryIO) -
 
     Under torchrun the first process answers alone.
     """
-    if rank() != 0:
-        return
-    options = _for_format(tagger.data, format)
-    if file is None:
-        reader = open_text_stream(stream, options, format=format)
-    else:
-        reader = open_reader(file.absolute(), options, labelled=False)
-    for chunk in reader.chunks():
+    for chunk in _chunks(tagger.data, file, format, stream):
         sentences = tagger.words.encode([chunk], keep_tokens=True)
         assert sentences.tokens is not None, "tokens were asked for"
         known = sentences.corpus.ids < sentences.num_known
         yield TaggedSentences(sentences.tokens, tagger.tags(sentences), known, sentences.corpus.offsets)
+
+
+def label_text(model: Model, file: Path | None, format: str, stream: BinaryIO) -> Iterator[TaggedSentences]:
+    """Likewise the labels by a model of classes whose documents are the tokens of sentences."""
+    for chunk in _chunks(model.data, file, format, stream):
+        assert chunk.sentences is not None, "the format holds sentences"
+        assert isinstance(model.encoder, TokenContext), "the model labels tokens"
+        tokens, offsets = chunk.sentences.tokens, torch.from_numpy(chunk.sentences.offsets)
+        labels = model.scores(model.encoder.encode([chunk]))[0][0].argmax(dim=1)  # ties go to the first class
+        yield TaggedSentences(tokens, labels, torch.tensor(model.encoder.knows(tokens)), offsets)
+
+
+def _chunks(data: DataOptions, file: Path | None, format: str, stream: BinaryIO) -> Iterator[Chunk]:
+    """The sentences of a file or of standard input; none for any process but the first."""
+    if rank() != 0:
+        return
+    options = _for_format(data, format)
+    if file is None:
+        yield from open_text_stream(stream, options, format=format).chunks()
+    else:
+        yield from open_reader(file.absolute(), options, labelled=False).chunks()
 
 
 def _for_format(data: DataOptions, format: str) -> DataOptions:
