@@ -122,12 +122,14 @@ def _compact(
     alone = ~kept[col]
     if not bool(alone.any()):
         return place, share, (doc, place[col], val)
-    owners, owner = torch.unique(doc[alone], return_inverse=True)
+    single, several = torch.nonzero(alone).flatten(), torch.nonzero(~alone).flatten()
+    theirs, value = col[single], val[single]
+    owners, owner = torch.unique_consecutive(doc[single], return_inverse=True)
     length = torch.zeros(owners.numel(), dtype=torch.float64, device=col.device)
-    length = length.index_add_(0, owner, val[alone].double().square()).sqrt().to(val.dtype)
-    place[col[alone]] = number + 1 + owner
-    share[col[alone]] = val[alone] / length[owner]
-    return place, share, _with_merged(doc[~alone], place[col[~alone]], val[~alone], owners, number + 1, length)
+    length = length.index_add_(0, owner, value.double().square()).sqrt().to(val.dtype)
+    place[theirs] = number + 1 + owner
+    share[theirs] = value / length[owner]
+    return place, share, _with_merged(doc[several], place[col[several]], val[several], owners, number + 1, length)
 
 
 def _with_merged(
@@ -136,8 +138,9 @@ def _with_merged(
     """The entries by document, followed in each of the documents `owners` (rising) by its merged feature: columns
     first, first + 1, …, of value `length`."""
     total = doc.numel() + owners.numel()
-    ahead = torch.searchsorted(owners, doc)  # merged features of earlier documents
-    there = torch.arange(doc.numel(), device=doc.device) + ahead
+    last = int(torch.cat([doc[-1:], owners[-1:]]).max())
+    ahead = torch.bincount(owners + 1, minlength=last + 1).cumsum(0)  # merged features of earlier documents
+    there = torch.arange(doc.numel(), device=doc.device) + ahead[doc]
     own = torch.searchsorted(doc, owners, right=True) + torch.arange(owners.numel(), device=doc.device)
     docs, cols, vals = doc.new_empty(total), col.new_empty(total), val.new_empty(total)
     docs[there], cols[there], vals[there] = doc, col, val
