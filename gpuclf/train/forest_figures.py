@@ -25,13 +25,15 @@ from gpuclf.models.forest.coded import layout
 from gpuclf.models.forest.margins import Margins, left_out_of_bags, margins
 from gpuclf.models.forest.permutation import permutation_importances
 from gpuclf.models.forest.predictor import ForestPredictor
-from gpuclf.ops.counter_hash import hash64_numpy
+from gpuclf.ops.counter_hash import hash64, hash64_numpy
 from gpuclf.train.corpus import Corpus, as_tensor
 from gpuclf.train.final_stage import SeedModel
 from gpuclf.train.model_file import Model
 from gpuclf.train.views import Split
 
 INPUTS = 50  # measured by permutation, and listed, at most
+PERMUTED = 2000  # documents that permutation importances are measured on, at most
+_CHOSEN = -4  # what is hashed between the seed and a document: no other draw has it
 
 
 @dataclass(frozen=True)
@@ -157,14 +159,20 @@ def _inputs(model: Model, predictor: AnyForest, judged: JudgedRows | None, seed:
     for i in order:
         rows[names[i]]["unseen"] = int(strange[i])
     if repeats:
-        col_scale = model.col_scale
+        docs, col_scale = _some(judged.docs, seed), model.col_scale
         found = permutation_importances(
-            predictor, judged.rows, keys, judged.gold, judged.docs, col_scale, seed, repeats, INPUTS
+            predictor, judged.rows, keys, judged.gold, docs, col_scale, seed, repeats, INPUTS
         )
         for i in order:
             rows[names[i]]["permutation"] = {"mean": float(found.mean[i]), "std": float(found.std[i])}
-        record["permutation"] = {"rows_are": judged.name, "repeats": repeats, "documents": judged.docs.numel()}
+        record["permutation"] = {"rows_are": judged.name, "repeats": repeats, "documents": docs.numel()}
     return record
+
+
+def _some(docs: Tensor, seed: int) -> Tensor:
+    """PERMUTED of the documents at most, by hash: every input is dealt out anew several times, and scored each time."""
+    order = torch.argsort(hash64(seed, _CHOSEN, torch.arange(docs.numel(), device=docs.device)), stable=True)
+    return docs[order[:PERMUTED].sort().values]
 
 
 def input_names(model: Model) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.drive import Gpuclf
 
 
@@ -20,6 +22,16 @@ def test_written_and_left_out_zeros_are_one_thing(gpuclf: Gpuclf, case: Path, le
     stripped = gpuclf.trained(learner, data={"train": case / "stripped.svm"}, **sections)
     for name in ("model.safetensors", "model.json"):
         assert (run / name).read_bytes() == (stripped / name).read_bytes()
+
+
+@pytest.mark.parametrize("more", [{"splits": "sorted"}, {"splits": "binary"}, {"boosting": True}], ids=str)
+def test_forests_of_every_kind(gpuclf: Gpuclf, case: Path, more: dict[str, Any]) -> None:
+    """A bag's feature is there or not for them: a written zero is not there."""
+    model = {"type": "forest", "n_estimators": 12, **more}
+    if "boosting" in more:
+        model |= {"min_child_weight": 0.01, "min_category_rows": 1, "l2": 0.1}
+    test_written_and_left_out_zeros_are_one_thing(gpuclf, case, model)
+    test_a_dense_table_of_the_same_numbers_gives_the_same_scores(gpuclf, case, model)
 
 
 def test_a_dense_table_of_the_same_numbers_gives_the_same_scores(

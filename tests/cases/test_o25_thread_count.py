@@ -14,6 +14,8 @@ from tests.cli.drive import Gpuclf, every_learner
 LEARNERS = every_learner() | {
     "logistic-sgd": {"type": "logistic", "optimizer": "sgd", "max_iter": 3},
     "logistic-dcd": {"type": "logistic", "optimizer": "dcd", "max_iter": 5},
+    "forest-sorted": {"type": "forest", "n_estimators": 4, "splits": "sorted", "max_features": 9, "bootstrap": True},
+    "forest-boosting": {"type": "forest", "n_estimators": 3, "boosting": True, "trees_per_step": 3},
 }
 FILES = ("model.safetensors", "predictions.tsv", "out_of_fold.tsv")
 
@@ -42,7 +44,13 @@ def documents(count: int) -> str:
 def test_the_same_bits_on_1_2_and_4_threads(gpuclf: Gpuclf, learner: str) -> None:
     """Model, scores and calibrated probabilities, which add up to 1; the number of threads is in env.json."""
     file = gpuclf.text("train.txt", documents(600))
-    sections = {"folds": {"k": 2}, "calibrate": "platt", "test": {"file": file}, "seed": 1, "run": {"report": False}}
+    sections = {
+        "folds": {"k": 2},
+        "calibrate": "platt",
+        "test": {"file": file},
+        "seed": 1,
+        "run": {"report": False, "permutations": 0},
+    }
     config = gpuclf.config(LEARNERS[learner], data={"train": file}, **sections)
     found = {}
     epochs = ["train.max_epochs=2"] if '"max_epochs"' in config.read_text() else []

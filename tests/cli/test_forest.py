@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpuclf.train import forest_figures
 from tests.cli.drive import Gpuclf, metrics_of
 
 TABLE = {"categorical": ["colour", "shape"], "numeric": ["size"], "format": "tsv"}
@@ -84,8 +85,11 @@ def _record_is_whole(forest: dict[str, Any], name: str) -> None:
     assert forest["unseen"] == {"documents": 0, "values": 0, "rows_are": "test"}
 
 
-def test_figures_come_from_held_out_rows_where_there_is_no_test_file(gpuclf: Gpuclf) -> None:
+def test_figures_come_from_held_out_rows_where_there_is_no_test_file(
+    gpuclf: Gpuclf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A model that validation has kept is judged on what it was not trained on, and so are the values new to it."""
+    monkeypatch.setattr(forest_figures, "PERMUTED", 60)
     rows = table(160).splitlines()
     rows[1:41:4] = [line.replace("red", f"rare{n}") for n, line in enumerate(rows[1:41:4])]
     file = gpuclf.text("train.tsv", "\n".join(rows) + "\n")
@@ -94,7 +98,7 @@ def test_figures_come_from_held_out_rows_where_there_is_no_test_file(gpuclf: Gpu
         {"type": "forest", "n_estimators": 4}, **sections, validation={"fraction": 0.5}, run={"permutations": 2}
     )
     forest = metrics_of(run)["forest"]
-    assert forest["permutation"] == {"rows_are": "held_out", "repeats": 2, "documents": 80}
+    assert forest["permutation"] == {"rows_are": "held_out", "repeats": 2, "documents": 60}
     assert forest["strength"]["held_out"]["accuracy"] == metrics_of(run)["out_of_fold"]["accuracy"]
     assert forest["unseen"]["documents"] > 0
     assert forest["inputs"]["colour"]["unseen"] == forest["unseen"]["values"]
