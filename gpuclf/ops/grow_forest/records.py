@@ -34,8 +34,9 @@ class GrowthRules:
     relevant: the values that composed subsets are drawn from. exact: those present at the node. lazy (Nielsen & Pradhan
     2004): of n rows, a node with n < recount_below, one with 2 n ≤ the rows of the node whose count it would go by, and
     the root count them; every other node goes by its parent's list, with V, f and F of that list, in which values may
-    be that the node has not. A candidate that leaves a side without rows is none; where all are, the node counts after
-    all and draws its candidates anew, by the same keys. Rows count with their multiplicity, without class weights.
+    be that the node has not. A candidate that leaves a side too few rows, or none, is no split; where all are such, the
+    node counts after all and draws its candidates anew, by the same keys. Rows count with their multiplicity,
+    without class weights.
     """
 
     splits: Literal["composed", "sorted", "binary"] = "composed"
