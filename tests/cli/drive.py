@@ -85,7 +85,8 @@ class Gpuclf:
         model = {"type": model} if isinstance(model, str) else dict(model)
         content = {"model": model, "run": {"tensorboard": False}, **sections}
         if "max_epochs" in LEARNERS[model["type"]].train_keys:
-            content.setdefault("train", {"max_epochs": 20})
+            few = {"learning_rate": 0.05} if "learning_rate" in LEARNERS[model["type"]].train_keys else {}
+            content.setdefault("train", {"max_epochs": 20, **few})  # steps that get somewhere on a few documents
         return self.text(name, json.dumps(content, default=str, ensure_ascii=False, indent=1))
 
     def text(self, name: str, content: str | bytes) -> Path:

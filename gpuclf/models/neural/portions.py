@@ -39,7 +39,7 @@ def entries_of(
     rows: Rows, docs: Tensor, col_scale: Tensor | None, row_scale: Tensor | None, gap: int, dtype: torch.dtype
 ) -> Entries:
     """The documents `docs` (int64), in that order, as a view's scales say. Features that it does not know are left out;
-    words that it does not know are word 0."""
+    words that it does not know are word 0, and a document of such words alone counts as one without words."""
     if isinstance(rows, TokenRows):
         return _token_entries(rows, docs, col_scale, gap, dtype)
     assert isinstance(rows, SparseRows), "networks read sparse rows or tokens"
@@ -60,7 +60,9 @@ def _token_entries(rows: TokenRows, docs: Tensor, known: Tensor | None, gap: int
     col = rows.ids[entry].long()
     if known is not None:
         col = torch.where(known[col] != 0, col, 0)
-    lengths = rows.offsets[docs + 1] - rows.offsets[docs]
+    some = torch.zeros_like(docs, dtype=torch.bool).index_fill_(0, doc[col != 0], True)
+    col, doc = col[some[doc]], doc[some[doc]]
+    lengths = (rows.offsets[docs + 1] - rows.offsets[docs]).masked_fill(~some, 0)
     begin = gap + _starts(lengths + gap)
     place = begin[doc] + torch.arange(doc.numel(), device=docs.device) - (lengths.cumsum(0) - lengths)[doc]
     filled = torch.zeros(int(begin[-1]), dtype=torch.int64, device=docs.device)
