@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gpuclf.models.learner import Learner
+from gpuclf.models.learner import Learner, Problem, Replicas
 from gpuclf.models.linear.online import streams_of
 from gpuclf.models.linear.perceptron import PerceptronOptions
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.ops.class_loss import class_loss
+from gpuclf.train.checkpoint import load_latest, save_checkpoint
+from gpuclf.train.loop import BatchLoop, StepReport
 from tests.models.test_regularised import CLASSES, NAMES, data, options, problem, train
 from tests.models.test_regularised import weights as weights_of
 
@@ -162,3 +166,32 @@ def test_the_mean_of_minibatches_is_nearer_to_the_optimum_than_the_last_weights(
 def test_averages_of_other_optimisers_are_refused(optimizer: str) -> None:
     with pytest.raises(ValueError, match="average means nothing with optimizer"):
         options("logistic", optimizer=optimizer, average=True)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adagrad"])
+def test_averages_resume_to_the_same_bits_and_a_cell_is_what_it_is_alone(optimizer: str, tmp_path: Path) -> None:
+    x, y = data(docs=60)
+    one = problem(x, y)
+    spread = {"model.C": torch.tensor([0.1, 3.0], dtype=torch.float64)}
+    both = replace(one, replicas=Replicas(torch.tensor([0, 0]), torch.tensor([0, 0]), spread))
+    learner = options("logistic", optimizer=optimizer, average=True).build(TrainOptions(batch=4), NAMES)
+
+    def loop(made: Problem) -> BatchLoop:
+        return BatchLoop(learner, made, TrainOptions(), 5, None, True)
+
+    def keep(report: StepReport, running: BatchLoop) -> None:
+        if running.step == 2:
+            save_checkpoint(tmp_path, running.checkpoint())
+
+    whole = loop(both).run(keep)
+    saved = load_latest(tmp_path, pytest.fail)
+    assert saved is not None
+    resumed = loop(both)
+    resumed.resume(saved)
+    again = resumed.run(lambda report, running: None)
+    alone = loop(replace(both, replicas=both.replicas.take(torch.tensor([1])))).run(lambda report, running: None)
+    for name in ("", "final"):
+        found = [out.alternatives[name] if name else out.predictor for out in (whole, again, alone)]
+        first, second, third = (part.weights for part in found if isinstance(part, LinearPredictor))
+        assert torch.equal(first, second)
+        assert torch.equal(first[:, 1:], third)
