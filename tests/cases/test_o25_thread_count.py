@@ -14,7 +14,6 @@ from tests.cli.drive import Gpuclf, every_learner
 LEARNERS = every_learner() | {
     "logistic-sgd": {"type": "logistic", "optimizer": "sgd", "max_iter": 3},
     "logistic-dcd": {"type": "logistic", "optimizer": "dcd", "max_iter": 5},
-    "forest-sorted": {"type": "forest", "n_estimators": 4, "splits": "sorted", "max_features": 9, "bootstrap": True},
     "forest-boosting": {"type": "forest", "n_estimators": 3, "boosting": True, "trees_per_step": 3},
 }
 FILES = ("model.safetensors", "predictions.tsv", "out_of_fold.tsv")
