@@ -114,8 +114,10 @@ def _word_vectors(encoder: DocumentEncoder, features: FeatureOptions, observer: 
 
 def _row_weights(train: Encoded, data: DataOptions, observer: Observer) -> NDArray[np.float64] | None:
     """What data.weight says of the training documents. Raises UserFault where no document counts."""
-    if train.weights is None:
+    if data.weight is None:
         return None
+    if train.weights is None:
+        raise UserFault("this format has no weights", file=data.train, key="data.weight", remedy="remove it")
     weights = np.array(train.weights)
     if not weights.any():
         raise UserFault("all documents have the weight 0", file=data.train, key="data.weight")

@@ -95,3 +95,9 @@ def test_a_format_without_columns_refuses_the_key(gpuclf: Gpuclf) -> None:
     path = gpuclf.text("t.txt", "__label__a x\n__label__b y\n")
     output = gpuclf.not_trained(gpuclf.config("naive_bayes", data={"train": str(path), "weight": "count"}))
     assert "data.weight" in output.err
+    for name in ("a/1.txt", "b/1.txt"):
+        gpuclf.text(f"folder/{name}", "x")
+    output = gpuclf.not_trained(
+        gpuclf.config("naive_bayes", data={"train": str(gpuclf.folder / "folder"), "weight": "count"})
+    )
+    assert "data.weight" in output.err
