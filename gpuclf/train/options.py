@@ -120,7 +120,7 @@ class RunOptions(Section):
     root: ConfigPath = Field(default_factory=lambda: Path(RUN_ROOT).absolute())
     tensorboard: bool = True
     report: bool = True  # report.html, a page for a person
-    permutations: Annotated[int, Field(ge=0)] = 5  # of each input, for a forest's permutation importances; 0: none
+    permutations: Annotated[int, Field(ge=0)] = 2  # of each input, for a forest's permutation importances; 0: none
 
 
 def learner_defaults(data: dict[str, Any]) -> dict[str, Any]:
