@@ -126,8 +126,13 @@ class NeuralLearner:
             figures[place] = self._epoch(problem, state, members[place])
 
         threads = torch.get_num_threads()
+        pieces = [partial(run, place) for place in range(len(members))]
         try:
-            run_on_threads([partial(run, place) for place in range(len(members))])
+            if self._mapped(problem):
+                for piece in pieces:  # a group writes its replicas back into tensors that the others have views of
+                    piece()
+            else:
+                run_on_threads(pieces)
         finally:
             torch.set_num_threads(threads)
         found = [made for made in figures if made is not None]
@@ -150,13 +155,15 @@ class NeuralLearner:
 
     def _groups(self, problem: Problem) -> list[list[int]]:
         """Replicas that step together: each by itself, or those with equally many documents."""
-        mapped = problem.labels.device.type != "cpu" if self.mapped is None else self.mapped
-        if not mapped:
+        if not self._mapped(problem):
             return [[r] for r in range(len(problem.replicas))]
         groups: dict[int, list[int]] = {}
         for r, number in enumerate(_documents(problem)):
             groups.setdefault(number, []).append(r)
         return list(groups.values())
+
+    def _mapped(self, problem: Problem) -> bool:
+        return problem.labels.device.type != "cpu" if self.mapped is None else self.mapped
 
     def _epoch(self, problem: Problem, state: NeuralState, members: Sequence[int]) -> EpochFigures:
         """The epoch of some replicas; their part of the state is changed in place."""

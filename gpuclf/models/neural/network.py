@@ -166,13 +166,16 @@ class Network:
 
         def loss(leaves: dict[str, Tensor], x: Tensor, held: dict[str, Tensor], item: Any) -> tuple[Tensor, Tensor]:
             labels, dropout, input_dropout, branches = item
-            one = Portion(labels, dropout, input_dropout, branches, portion.longest)
+            one = Portion(labels, dropout, input_dropout, branches or None, portion.longest)
             value, seen = self._loss(leaves, held, x, one, kind, True)
             return value, torch.cat([x.new_zeros(0), *((s != 0).any(0) for s in seen)])
 
         stacked = {n: view.clone() for n, view in _views(parameters, self.shapes).items()}
         held = _views(buffers, self.buffers)
-        item = (portion.labels, list(portion.dropout), portion.input_dropout, portion.branches)
+        same = torch.ones(replicas, 1, 1, dtype=sums.dtype, device=sums.device)  # vmap takes no None
+        dropout = [same if factor is None else factor for factor in portion.dropout]
+        input_dropout = same if portion.input_dropout is None else portion.input_dropout
+        item = (portion.labels, dropout, input_dropout, portion.branches or [])
         mapped = vmap(grad_and_value(loss, argnums=(0, 1), has_aux=True), in_dims=(0, 0, 0, 0))
         with torch.autocast(sums.device.type, torch.bfloat16, enabled=low):
             (grads, grad_sums), (values, alive) = mapped(stacked, sums, held, item)
