@@ -36,7 +36,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     return _compiled(function)
 
 
-def _compiled(function: Callable[..., Any], **flags: bool) -> Any:
+def _compiled(function: Callable[..., Any], **flags: Any) -> Any:
     given = _settings.CACHE_DIR
     file = sys.modules[function.__module__].__file__
     if not given and file is not None:

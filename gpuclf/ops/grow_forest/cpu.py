@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,7 @@ def merged(codes: Any, labels: Any, weight: Any) -> tuple[Any, Any, Any]:
 def law_of(rules: GrowthRules, base: Any, most: int) -> Law:
     """The rules as the kernels take them; `most` weighted rows are in a tree."""
     gini = rules.criterion == "gini"
+    subset, candidates = composed_tables(rules, int(np.diff(base).max()), int(base[-1]))
     return Law(
         gini=gini,
         projection=rules.order == "projection",
@@ -102,10 +103,18 @@ def law_of(rules: GrowthRules, base: Any, most: int) -> Law:
         max_prefix=np.int64(rules.max_prefix),
         lazy=rules.relevant == "lazy" and rules.splits == "composed",
         recount_below=np.int64(rules.recount_below),
-        subset=rules.subset_sizes(int(np.diff(base).max())),
-        candidates=rules.candidate_counts(int(base[-1])),
+        subset=subset,
+        candidates=candidates,
         terms=terms(0 if gini else most),
     )
+
+
+@lru_cache(maxsize=8)
+def composed_tables(rules: GrowthRules, widest: int, total: int) -> tuple[Any, Any]:
+    """Subset sizes and counts of candidates, which only composed splits read."""
+    if rules.splits != "composed":
+        return np.zeros(1, np.int64), np.zeros(1, np.int64)
+    return rules.subset_sizes(widest), rules.candidate_counts(total)
 
 
 def joined(grown: list[Any]) -> Trees:
