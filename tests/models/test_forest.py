@@ -29,6 +29,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "bootstrap": {"bootstrap": True, "class_weight": "balanced", "unseen": "weighted"},
     "reduced": {"merge_pure_values": True, "min_value_count": 2, "unseen": "majority"},
     "boosting": {"boosting": True, "min_child_weight": 0.1, "l2": 1.0},
+    "boosting_sampled": {"boosting": True, "min_child_weight": 0.1, "l2": 1.0, "gradient_sampling": 0.4},
 }
 every_variant = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 

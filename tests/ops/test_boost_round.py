@@ -48,6 +48,25 @@ def test_trees_equal_those_of_the_reference(rules: BoostRules) -> None:
             assert torch.equal(getattr(found, item.name), getattr(expected, item.name)), item.name
 
 
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+def test_rows_without_slopes_count_nowhere_and_get_their_leaf_s_value(rules: BoostRules) -> None:
+    problem = given()
+    outside = torch.rand(problem["gradient"].shape, generator=torch.Generator().manual_seed(1)) < 0.4  # type: ignore[attr-defined]
+    for name in ("gradient", "curvature"):
+        problem[name] = problem[name].masked_fill(outside, 0)  # type: ignore[attr-defined]
+    found = cpu.boost_round(**problem, rules=rules)  # type: ignore[arg-type]
+    expected = reference.boost_round(**problem, rules=rules)  # type: ignore[arg-type]
+    torch.testing.assert_close(found.change, expected.change)
+    assert torch.equal(found.values, expected.values)
+    rows = problem["rows"]
+    for k in range(len(outside)):  # grown on the others alone, a class's tree is the same
+        alone = problem | {"rows": rows[~outside[k, rows]]}  # type: ignore[index]
+        tree = cpu.boost_round(**alone, rules=rules)
+        nodes = int(found.nodes[k])
+        assert nodes == int(tree.nodes[k])
+        assert torch.equal(found.leaf[k, :nodes], tree.leaf[k, :nodes])
+
+
 def test_a_step_lowers_the_second_order_loss_and_leaves_other_rows_alone() -> None:
     """Σ g·f + ½ h·f² of the leaf values f is below 0, the value of no step (Chen & Guestrin 2016, eq. 3)."""
     problem = given()

@@ -14,11 +14,13 @@ from gpuclf.models.forest.inputs_tried import inputs_tried
 from gpuclf.models.learner import Problem
 from gpuclf.models.replica_axis import padded_like, replica_field
 from gpuclf.ops.boost_round import SCALE_BITS, BoostRules, BoostTrees, boost_round
+from gpuclf.ops.class_slopes import class_slopes
 from gpuclf.ops.counter_hash import hash64
 from gpuclf.ops.grow_forest import PADDING
 
 MOST_WEIGHT = 127  # of a row: its gradient times 2^SCALE_BITS has to fit in 32 bits
 _ROUND = -2  # what is hashed between the seed and the number of a round: trees of forests are numbered from 0
+_SAMPLE = -3
 _GROWN = ("input", "left", "first", "size", "values", "leaf")
 
 
@@ -46,12 +48,15 @@ class Boosting:
     """The learner. rounds: at most; portion: rounds a step; learning_rate shrinks every leaf.
 
     max_features: inputs that a round may split on, drawn for each round (all classes' trees share them).
+    sampling: a row takes part in a class's tree with probability |gradient| / sampling, 1 at most, and then weighs as
+    much more (importance sampling; after Ibragimov & Gusev 2019); 0: all rows do.
     """
 
     rounds: int = 128
     portion: int = 1
     learning_rate: float = 0.2
     max_features: int | float | str | None = None
+    sampling: float = 0.0
     rules: BoostRules = field(default_factory=BoostRules)
 
     def init(self, problem: Problem) -> BoostingState:
@@ -85,21 +90,32 @@ class Boosting:
         """The next rounds. Scores are updated in place."""
         for _ in range(min(self.portion, self.rounds - state.rounds)):
             state = self._round(problem, state)
-        return state
+        return replace(state, loss=self._losses(problem, state))
 
     def _round(self, problem: Problem, state: BoostingState) -> BoostingState:
         inputs = layout(problem.rows)
-        grown, losses = [], []
+        grown = []
         for replica, view in enumerate(problem.replicas.view.tolist()):
             rows = torch.nonzero(_member(problem, view)).flatten()
             weights = None if problem.weights is None else problem.weights[rows]
-            gradient, curvature = derivatives(state.scores[replica], problem.labels, rows, weights)
             seed = int(problem.replicas.seed[replica])
+            draw = hash64(seed, _SAMPLE, state.rounds, problem.keys[rows])
+            gradient, curvature = class_slopes(
+                state.scores[replica], problem.labels, rows, weights, self.sampling, draw, float(1 << SCALE_BITS)
+            )
             trees = self._trees(_codes(problem, inputs, view), inputs, gradient, curvature, rows, seed, state.rounds)
             state.scores[replica] += self.learning_rate * trees.change.t().double()
-            losses.append(log_loss(state.scores[replica, rows], problem.labels[rows], weights))
             grown.append(trees)
-        return self._extended(state, grown, losses)
+        return self._extended(state, grown)
+
+    def _losses(self, problem: Problem, state: BoostingState) -> Tensor:
+        """(R,) float64: mean log loss of the training rows of every replica."""
+        losses = []
+        for replica, view in enumerate(problem.replicas.view.tolist()):
+            rows = torch.nonzero(_member(problem, view)).flatten()
+            weights = None if problem.weights is None else problem.weights[rows]
+            losses.append(log_loss(state.scores[replica, rows], problem.labels[rows], weights))
+        return torch.stack(losses)
 
     def _trees(
         self, codes: Tensor, inputs: Layout, gradient: Tensor, curvature: Tensor, rows: Tensor, seed: int, number: int
@@ -121,7 +137,7 @@ class Boosting:
             gain=gain.index_copy(0, chosen.to(codes.device), trees.gain),
         )
 
-    def _extended(self, state: BoostingState, grown: list[BoostTrees], losses: list[Tensor]) -> BoostingState:
+    def _extended(self, state: BoostingState, grown: list[BoostTrees]) -> BoostingState:
         fills = {item.name: item.metadata["fill"] for item in fields(BoostingState) if "fill" in item.metadata}
         changes: dict[str, Tensor] = {}
         for name in _GROWN:
@@ -135,7 +151,6 @@ class Boosting:
             **changes,
             gain=state.gain + torch.stack([trees.gain for trees in grown]),
             nodes=state.nodes + torch.stack([trees.nodes.sum() for trees in grown]),
-            loss=torch.stack(losses),
             rounds=state.rounds + 1,
         )
 
@@ -161,21 +176,6 @@ class Boosting:
             "nodes": state.nodes.to(torch.float64) / trees,
             "loss": state.loss,
         }
-
-
-def derivatives(scores: Tensor, labels: Tensor, rows: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Gradient and curvature (K, docs) int32 of the log loss by each class's score: p - y and p (1 - p), at `rows`,
-    times their weights (n,) float64, at most MOST_WEIGHT."""
-    p = scores[rows].softmax(dim=1)
-    slope = p.clone()
-    slope[torch.arange(rows.numel(), device=rows.device), labels[rows]] -= 1.0
-    made = []
-    for part in (slope, p * (1.0 - p)):
-        whole = torch.zeros(scores.shape[::-1], dtype=torch.int32, device=scores.device)
-        scaled = (part * float(1 << SCALE_BITS)).round()
-        whole[:, rows] = (scaled if weights is None else (scaled * weights[:, None]).round()).to(torch.int32).t()
-        made.append(whole)
-    return made[0], made[1]
 
 
 def log_loss(scores: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:

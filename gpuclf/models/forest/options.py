@@ -39,7 +39,8 @@ class ForestOptions(LearnerOptions):
     min_value_count: values with fewer training rows become unseen ones.
     trees_per_step: trees (rounds of boosting) between progress figures, checkpoints and held-out evaluations.
     boosting: n_estimators rounds of a tree of gradients for each class instead (see BoostRules), shrunk by
-    learning_rate; l2 and min_child_weight (of second derivatives) keep rare classes from running away. Values are then
+    learning_rate; l2 and min_child_weight (of second derivatives) keep rare classes from running away;
+    gradient_sampling above 0 grows a class's tree on a sample of rows, see Boosting. Values are then
     always ordered by their gradients, and max_features inputs are drawn for each round. Defaults: max_depth 6,
     max_prefix 64, smoothing 5, min_category_rows 2, max_features 0.5; of forests: none, none, 1, 1 and all.
     """
@@ -71,6 +72,7 @@ class ForestOptions(LearnerOptions):
     learning_rate: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.2
     l2: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 3.0
     min_child_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    gradient_sampling: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
 
     train_keys: ClassVar[frozenset[str]] = frozenset({"early_stopping"})
     no_weights: ClassVar[str | None] = None
@@ -128,7 +130,8 @@ class ForestOptions(LearnerOptions):
             unread = (*composed, "order", "extra_trees", *chosen)
             idle = {"composed": unread, "sorted": unread, "binary": (*unread, "splits")}
         else:
-            idle = {name: (*keys, "learning_rate", "l2", "min_child_weight") for name, keys in idle.items()}
+            of_boosting = ("learning_rate", "l2", "min_child_weight", "gradient_sampling")
+            idle = {name: (*keys, *of_boosting) for name, keys in idle.items()}
         found = [name for name in idle[self.splits] if getattr(self, name) != fields[name].default]
         if found:
             mode = "boosting" if self.boosting else f"splits {self.splits}"
@@ -140,7 +143,9 @@ class ForestOptions(LearnerOptions):
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> Forest | Boosting:
         if self.boosting:
             inputs = 0.5 if self.max_features is None else self.max_features
-            return Boosting(self.n_estimators, self.trees_per_step, self.learning_rate, inputs, self._boost_rules())
+            rounds, portion = self.n_estimators, self.trees_per_step
+            rules = self._boost_rules()
+            return Boosting(rounds, portion, self.learning_rate, inputs, self.gradient_sampling, rules)
         weights: Literal["balanced"] | tuple[float, ...] | None = None
         if isinstance(self.class_weight, dict):
             unknown = [name for name in self.class_weight if name not in class_names]

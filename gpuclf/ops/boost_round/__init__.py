@@ -26,7 +26,8 @@ def boost_round(
 
     codes (docs, M) int32; ordered[i]: input i is cut at a threshold. gradient, curvature (K, docs) int32: of the loss
     by the class's score, times 2^SCALE_BITS, rounded. Ties go to the first input, then to the shortest prefix, from the
-    low end first. A tree depends on its class's gradients alone, and not on threads.
+    low end first. A tree depends on its class's gradients alone, and not on threads. A row whose gradient and curvature
+    are both 0 is not in the tree's sample: it counts nowhere, but gets the value of the leaf that it ends in.
     """
     kernel = import_module(f"{__name__}.{_KERNELS.get(codes.device.type, 'reference')}")
     trees: BoostTrees = kernel.boost_round(codes, num_values, ordered, gradient, curvature, rows, rules)

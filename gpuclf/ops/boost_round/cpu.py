@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.ops.boost_round.records import SCALE_BITS, BoostRules, BoostTrees
-from gpuclf.ops.kernel import kernel
+from gpuclf.ops.kernel import inner_kernel, kernel
 from gpuclf.ops.threads import run_on_threads
 
 _GAPS = (411529, 143243, 49859, 17354, 6041, 2103, 701, 301, 132, 57, 23, 10, 4, 1)  # Ciura 2001
@@ -63,12 +63,14 @@ def boost_round(
     )  # fmt: skip
     slopes, bends, chosen = gradient.numpy(), curvature.numpy(), rows.numpy().astype(np.int32)
     cut = np.array(ordered, np.bool_)
-    change = np.zeros(gradient.shape, np.float32)
+    change, width = np.zeros(gradient.shape, np.float32), np.array(num_values, np.int64)
     grown: list[Any] = [None] * len(slopes)
 
     def grow(k: int) -> None:
-        desk = new_desk(chosen.size, len(num_values), int(base[-1]), max(num_values))
-        grown[k] = grow_tree(table, base, cut, slopes[k], bends[k], chosen.copy(), law, desk, change[k])
+        rows, others = parted(chosen, slopes[k], bends[k])
+        desk = new_desk(rows.size, len(num_values), int(base[-1]), max(num_values))
+        grown[k] = grow_tree(table, base, cut, slopes[k], bends[k], rows, law, desk, change[k])
+        follow(table, width, others, *grown[k][:6], change[k])
 
     run_on_threads([partial(grow, k) for k in range(len(slopes))])
     input, left, first, size, values, leaf, gain = zip(*grown, strict=True)
@@ -167,7 +169,7 @@ def grow_tree(
     )
 
 
-@kernel
+@inner_kernel
 def sums(rows: Any, gradient: Any, curvature: Any) -> Any:
     """G and H of some rows."""
     slope, bend = np.int64(0), np.int64(0)
@@ -177,7 +179,7 @@ def sums(rows: Any, gradient: Any, curvature: Any) -> Any:
     return slope / _UNIT, bend / _UNIT
 
 
-@kernel
+@inner_kernel
 def count_values(codes: Any, base: Any, rows: Any, gradient: Any, curvature: Any, desk: Any) -> None:
     """Rows, G and H of every value that occurs."""
     inputs = base.size - 1
@@ -193,7 +195,7 @@ def count_values(codes: Any, base: Any, rows: Any, gradient: Any, curvature: Any
             desk.curvature[g] += bend
 
 
-@kernel
+@inner_kernel
 def clear_values(base: Any, desk: Any) -> None:
     """Undoes count_values."""
     for i in range(base.size - 1):
@@ -203,7 +205,7 @@ def clear_values(base: Any, desk: Any) -> None:
         desk.distinct[i] = 0
 
 
-@kernel
+@inner_kernel
 def best_split(base: Any, ordered: Any, rows: Any, slope: Any, bend: Any, law: Any, desk: Any) -> Any:
     """The input of the best split (-1: none gains), the length of desk.best, its gain."""
     best_input, best_length, best_gain = -1, 0, law.min_gain
@@ -223,7 +225,7 @@ def best_split(base: Any, ordered: Any, rows: Any, slope: Any, bend: Any, law: A
     return best_input, best_length, best_gain
 
 
-@kernel
+@inner_kernel
 def order_values(base: Any, i: Any, by_code: Any, law: Any, desk: Any) -> Any:
     """The values of input i that may be split off into desk.order, by score, ties by value; or by code."""
     count = 0
@@ -248,7 +250,7 @@ def order_values(base: Any, i: Any, by_code: Any, law: Any, desk: Any) -> Any:
     return count
 
 
-@kernel
+@inner_kernel
 def best_prefix(
     count: Any, limit: Any, backwards: Any, rows: Any, slope: Any, bend: Any, law: Any, desk: Any, to_beat: Any
 ) -> Any:
@@ -273,7 +275,7 @@ def best_prefix(
     return best_length, best_gain
 
 
-@kernel
+@inner_kernel
 def split_rows(codes: Any, base: Any, here: Any, i: Any, chosen: Any, desk: Any) -> Any:
     """Moves the rows with the chosen values of input i to the front; returns how many."""
     for g in chosen:
@@ -287,13 +289,55 @@ def split_rows(codes: Any, base: Any, here: Any, i: Any, chosen: Any, desk: Any)
         else:
             desk.spare[rights] = row
             rights += 1
-    here[lefts:] = desk.spare[:rights]
+    for place in range(rights):
+        here[lefts + place] = desk.spare[place]
     for g in chosen:
         desk.count[g] = 0
     return lefts
 
 
 @kernel
+def follow(
+    codes: Any, width: Any, rows: Any, input: Any, left: Any, first: Any, size: Any, values: Any, leaf: Any, change: Any
+) -> None:
+    """Sets change of rows that the tree was not grown on to the values of the leaves that they end in.
+
+    width (M,): codes an input may have; a node that lists codes gets a bit for each of them.
+    """
+    begin = np.zeros(input.size + 1, np.int64)  # of a node's words
+    for node in range(input.size):
+        listing = input[node] >= 0 and size[node] >= 0
+        begin[node + 1] = begin[node] + ((width[input[node]] + 31) // 32 if listing else 0)
+    words = np.zeros(begin[input.size], np.int32)
+    for node in range(input.size):
+        if input[node] >= 0 and size[node] >= 0:
+            for place in range(first[node], first[node] + size[node]):
+                words[begin[node] + (values[place] >> 5)] |= np.int32(1 << (values[place] & 31))
+    for row in rows:
+        node = 0
+        while input[node] >= 0:
+            code = codes[row, input[node]]
+            if size[node] < 0:
+                goes_left = code <= first[node]
+            else:
+                goes_left = ((words[begin[node] + (code >> 5)] >> (code & 31)) & 1) == 1
+            node = left[node] if goes_left else left[node] + 1
+        change[row] = leaf[node]
+
+
+@kernel
+def parted(rows: Any, gradient: Any, curvature: Any) -> Any:
+    """The rows with a slope, and those without."""
+    drawn, others = np.empty(rows.size, np.int32), np.empty(rows.size, np.int32)
+    count = 0
+    for place in range(rows.size):
+        row = rows[place]
+        drawn[count], others[place - count] = row, row
+        count += gradient[row] != 0 or curvature[row] != 0
+    return drawn[:count], others[: rows.size - count]
+
+
+@inner_kernel
 def sort_values(values: Any) -> None:
     """Sorts in place (Shell's sort)."""
     for gap in _GAPS:

@@ -29,7 +29,10 @@ def boost_round(
     grown = []
     for k in range(len(gradient)):
         growth = _Growth(table, ordered, gradient[k].tolist(), curvature[k].tolist(), rules)
-        grown.append(growth.tree(rows.tolist(), change[k]))
+        drawn = (gradient[k, rows] != 0) | (curvature[k, rows] != 0)
+        grown.append(growth.tree(rows[drawn].tolist(), change[k]))
+        for row in rows[~drawn].tolist():
+            change[k, row] = growth.value(grown[-1], row)
     longest = [max(1, max(len(tree[part]) for tree in grown)) for part in range(6)]
     made = []
     for part, fill in enumerate((-2, 0, 0, 0, 0, 0)):
@@ -79,6 +82,16 @@ class _Growth:
             queue.append(([row for row in here if self.codes[row][i] in listed], depth + 1))
             queue.append(([row for row in here if self.codes[row][i] not in listed], depth + 1))
         return input, left, first, size, values, leaf, gains
+
+    def value(self, tree: tuple[Any, ...], row: int) -> float:
+        """The value of the leaf that a row ends in."""
+        input, left, first, size, values, leaf = tree[:6]
+        node = 0
+        while input[node] >= 0:
+            code = self.codes[row][input[node]]
+            inside = code <= first[node] if size[node] < 0 else code in values[first[node] : first[node] + size[node]]
+            node = left[node] if inside else left[node] + 1
+        return float(leaf[node])
 
     def best(self, rows: list[int]) -> tuple[int, list[int], float] | None:
         """Input, the codes that go left and gain of the best split; None where none gains."""
