@@ -74,7 +74,6 @@ class DecomposableOptions(LearnerOptions):
     per_replica: ClassVar[frozenset[str]] = frozenset({"model.ess", "model.alpha"})
     probabilities: ClassVar[bool] = True
     reads: ClassVar[frozenset[str]] = frozenset({"sparse", "codes", "contexts"})
-    default_features: ClassVar[str] = "categorical"
     evaluate_every: ClassVar[int] = 1 << 40  # every model's accuracy is a figure of its own; metrics are the last one's
 
     @model_validator(mode="after")
