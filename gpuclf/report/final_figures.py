@@ -12,6 +12,7 @@ from gpuclf.report.forest_text import importances, tree_lines
 from gpuclf.report.graph_facts import GraphFacts
 from gpuclf.report.graph_figure import clique_tree_figure, graph_figure
 from gpuclf.report.graph_model import graph_facts
+from gpuclf.report.network_figures import histograms, layers_text
 from gpuclf.report.plots import png
 from gpuclf.report.summary import FinalFigures, GridPlan, StepRow
 from gpuclf.train.experiment import ExperimentResult
@@ -77,8 +78,10 @@ def final_figures(
         tree=tree_lines(model),
         graph=graph,
         pictures={} if graph is None else _graph_pictures(graph),
-        texts={} if graph is None else {"factorisation": "\n".join(f"    {line}" for line in graph.lines())},
+        texts=layers_text(model)
+        | ({} if graph is None else {"factorisation": "\n".join(f"    {line}" for line in graph.lines())}),
         forest=result.metrics.get("forest", {}),
+        histograms=histograms(model, result.corpus),
         config_text=config_text,
         seconds=result.metrics["seconds"],
         device=result.metrics["device"],

@@ -11,6 +11,7 @@ from gpuclf.report.console import print_grid, print_test
 from gpuclf.report.ending import last_row, not_converged
 from gpuclf.report.final_figures import final_figures, grid_plan, seeks_optimum
 from gpuclf.report.metrics_log import read_rows
+from gpuclf.report.network_figures import write_projector
 from gpuclf.report.predictions import predictions_file
 from gpuclf.report.run_folder import RunFolder
 from gpuclf.report.run_lock import locked
@@ -71,6 +72,8 @@ def finish(
     if short:
         observer.note(figures.ending[0])
     observer.final(figures)
+    if options.run.tensorboard:
+        write_projector(folder.path, result.models[0].model)
     _print(options, result)
     for log in folder.worker_logs():
         log.unlink()  # their rows are in metrics.jsonl

@@ -64,6 +64,7 @@ class FinalFigures:
     device: str = "cpu"
     pictures: Mapping[str, bytes] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+    histograms: Mapping[str, Tensor] = field(default_factory=dict)  # values of a network's layers, by tag
     ending: Sequence[str] = ()  # sentences on how training ended
     importances: Sequence[tuple[str, float]] | None = None  # of a forest's inputs, highest first
     tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node

@@ -141,6 +141,7 @@ class TensorBoardLog:
             self._root.add(step, [_scalar(tag, value) for tag, value in scalars.items()])
         if figures.weights is not None:
             root(_weight_histograms(figures.weights, figures.classes))
+        root([_histogram_value(tag, values) for tag, values in figures.histograms.items() if values.numel()])
         root([_picture(f"pictures/{name}", encoded) for name, encoded in figures.pictures.items()])
         self._flush()
 
@@ -320,6 +321,10 @@ def _weight_histograms(weights: Tensor, classes: Sequence[str]) -> list[Summary.
         for tag, column in columns
         if (kept := column[np.isfinite(column) & (column != 0)].astype(np.float64)).size
     ]
+
+
+def _histogram_value(tag: str, values: Tensor) -> Summary.Value:
+    return Summary.Value(tag=tag, histo=_histogram(values.double().numpy()))
 
 
 def _histogram(values: NDArray[np.float64]) -> HistogramProto:
