@@ -142,10 +142,10 @@ def table_of(path: Path) -> list[list[str]]:
 
 
 def every_learner() -> dict[str, dict[str, Any]]:
-    """A model section for each classifier of the registry, and for each of its variants."""
+    """A model section for each classifier of documents in the registry, and for each of its variants."""
     found: dict[str, dict[str, Any]] = {}
     for name, kind in LEARNERS.items():
-        if kind.task != "classify":
+        if kind.task != "classify" or kind.reads == {"sentences"}:
             continue
         variant = kind.model_fields.get("variant")
         variants = get_args(variant.annotation) if variant is not None else ()

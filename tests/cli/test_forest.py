@@ -81,7 +81,7 @@ def _record_is_whole(forest: dict[str, Any], name: str) -> None:
     assert sum(about["splits"] for about in inputs.values()) == pytest.approx(1.0)
     assert inputs["colour"]["permutation"]["mean"] > 0.1
     assert abs(inputs["shape"]["permutation"]["mean"]) < 0.1
-    assert forest["permutation"] == {"rows_are": "test", "repeats": 5, "documents": 60}
+    assert forest["permutation"] == {"rows_are": "test", "repeats": 2, "documents": 60}
     assert forest["unseen"] == {"documents": 0, "values": 0, "rows_are": "test"}
 
 
