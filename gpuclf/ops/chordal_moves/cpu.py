@@ -32,23 +32,17 @@ def find(adjacent: Any, marks: Any, additions: bool, removals: bool, add: Any, r
     bits = np.zeros((size, words), dtype=np.int64)
     degree = np.zeros(size, dtype=np.int64)
     neighbours = np.zeros((size, size), dtype=np.int32)
-    for a in range(size):
-        for b in range(size):
-            if adjacent[a, b]:
-                bits[a, b // _BITS] |= np.int64(1) << (b % _BITS)
-                neighbours[a, degree[a]] = b
-                degree[a] += 1
+    _packed(adjacent, bits, degree, neighbours)
     # separators met so far, in an open-addressed table of their sums; each with the components that it leaves
     slots = 64
     while slots < 4 * size:
         slots *= 2
     table = np.full(slots, -1, dtype=np.int64)
-    known = np.zeros((4 * size + 64, words), dtype=np.int64)
-    parts = np.zeros((4 * size + 64, size), dtype=np.int32)
+    known = np.zeros((slots // 2 + 1, words), dtype=np.int64)
+    parts = np.zeros((slots // 2 + 1, size), dtype=np.int32)
     count = 0
     common = np.zeros(words, dtype=np.int64)
-    members = np.zeros(size, dtype=np.int32)
-    waiting = np.zeros(size, dtype=np.int32)
+    members, waiting = np.zeros(size, dtype=np.int32), np.zeros(size, dtype=np.int32)
     whole = np.zeros(size, dtype=np.int32)
     _components(neighbours, degree, common, whole, waiting)
     for a in range(size):
@@ -56,49 +50,61 @@ def find(adjacent: Any, marks: Any, additions: bool, removals: bool, add: Any, r
             edge = adjacent[a, b]
             if (edge and not removals) or (not edge and not additions):
                 continue
-            held = np.int64(0)
+            shared = np.int64(0)
             for w in range(words):
                 common[w] = bits[a, w] & bits[b, w]
-                held |= common[w]
-            if not edge and held == 0:
+                shared |= common[w]
+            if not edge and shared == 0:
                 add[a, b] = add[b, a] = whole[a] != whole[b]
                 continue
+            filled, total = _members(common, words, members, marks)
             if edge:
-                filled, total = _members(common, words, members, marks)
-                if _complete(bits, members, filled):
-                    remove[a, b] = remove[b, a] = True
-                    key[a, b] = key[b, a] = total
-                continue
-            mixed = np.int64(0)
-            for w in range(words):
-                mixed = (mixed ^ common[w]) * np.int64(-7046029254386353131)
-                mixed ^= mixed >> 29
-            slot = mixed & (slots - 1)
-            found = np.int64(-1)
-            while table[slot] >= 0:
-                same = True
-                for w in range(words):
-                    if known[table[slot], w] != common[w]:
-                        same = False
-                        break
-                if same:
-                    found = table[slot]
-                    break
-                slot = (slot + 1) & (slots - 1)
-            if found < 0:
-                found = np.int64(count)
-                if count + 1 < known.shape[0] and 2 * count < slots:
-                    table[slot] = count
-                    count += 1
-                else:
-                    found = np.int64(known.shape[0] - 1)  # the table is full: worked out for this pair alone
-                for w in range(words):
-                    known[found, w] = common[w]
-                _components(neighbours, degree, common, parts[found], waiting)
-            if parts[found, a] != parts[found, b]:
-                add[a, b] = add[b, a] = True
-                filled, total = _members(common, words, members, marks)
+                remove[a, b] = remove[b, a] = _complete(bits, members, filled)
+            else:
+                found = _place(known, table, common, count)
+                if found >= count:  # not met before; where the table is full, worked out for this pair alone
+                    count = min(found + 1, slots // 2)
+                    _components(neighbours, degree, common, parts[found], waiting)
+                add[a, b] = add[b, a] = parts[found, a] != parts[found, b]
+            if add[a, b] or remove[a, b]:
                 key[a, b] = key[b, a] = total
+
+
+@kernel
+def _packed(adjacent: Any, bits: Any, degree: Any, neighbours: Any) -> None:
+    """Neighbourhoods as bits, and as lists."""
+    size = degree.size
+    for a in range(size):
+        for b in range(size):
+            if adjacent[a, b]:
+                bits[a, b // _BITS] |= np.int64(1) << (b % _BITS)
+                neighbours[a, degree[a]] = b
+                degree[a] += 1
+
+
+@kernel
+def _place(known: Any, table: Any, common: Any, count: int) -> int:
+    """The place of a separator among those known; `count` if it was not met before, and then it is noted there."""
+    words, slots = common.size, table.size
+    mixed = np.int64(0)
+    for w in range(words):
+        mixed = (mixed ^ common[w]) * np.int64(-7046029254386353131)
+        mixed ^= mixed >> 29
+    slot = mixed & (slots - 1)
+    while table[slot] >= 0:
+        same = True
+        for w in range(words):
+            if known[table[slot], w] != common[w]:
+                same = False
+                break
+        if same:
+            return int(table[slot])
+        slot = (slot + 1) & (slots - 1)
+    if count < slots // 2:
+        table[slot] = count
+        for w in range(words):
+            known[count, w] = common[w]
+    return count
 
 
 @kernel
