@@ -83,7 +83,7 @@ def save_model(folder: Path, model: Model, training: Mapping[str, Any] | None = 
         "features": model.features.model_dump(mode="json", exclude={"vectors"}),
         "encoder": model.encoder.to_json(),
         "index_base": model.index_base,
-        "precision": "float32",  # of the parameters and of every product: reduced modes are never on
+        "precision": "float32",  # of the parameters and of every product in scoring: reduced modes are off
         "training": dict(training or {}),
     }
     if model.calibrator is not None:
