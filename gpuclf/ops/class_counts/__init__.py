@@ -39,9 +39,9 @@ def class_counts(
     col_scale (F, V+1), row_scale (F, N) float32 or None for ones. weights (N,) float64 ≥ 0: how often a document
     counts, None for once.
 
-    The count of feature v and class k in view f is col_scale[f, v] · Σ weights[n] · val[n, v] · row_scale[f, n] over the
-    rows n of class k that view f trains on. A cell is summed in document order, so its bits depend neither on threads nor on the
-    other views; sums of integers are exact.
+    The count of feature v and class k in view f is col_scale[f, v] · Σ weights[n] · val[n, v] · row_scale[f, n] over
+    the rows n of class k that view f trains on. A cell is summed in document order, so its bits depend neither on
+    threads nor on the other views; sums of integers are exact.
     """
     counts: ClassCounts = _kernel(val).class_counts(
         crow, col, val, labels, train, col_scale, row_scale, num_classes, num_features, binary, weights

@@ -13,6 +13,7 @@ from torch import Tensor
 from triton.language import tensor
 
 from gpuclf.ops.instance_epoch.records import FOLD_BELOW, SMALLEST_SIGMA, InstanceModel, InstanceRule
+from gpuclf.ops.instance_epoch.triton_decision import decide
 from gpuclf.ops.online_epoch.records import Counts, ScaledRows, Streams, no_counts
 
 _KINDS = {"variance": 0, "scw1": 1, "scw2": 2, "arow": 3, "svm": 4}
@@ -69,52 +70,6 @@ def _values(
     if COL_SCALED:
         x = x * tl.load(col_scale + view * columns + v, mask=there, other=0.0).to(tl.float64)
     return v, x * factor
-
-
-@triton.jit
-def _step(
-    m: tensor, v: tensor, first: tensor, second: tensor, KIND: tl.constexpr
-) -> tuple[tensor, tensor, tensor, tensor]:
-    """α, ρ, β and the violation: see gpuclf.ops.instance_epoch.decision."""
-    square = first * first
-    safe = tl.where(v > 0.0, v, 1.0)
-    if KIND == 3:
-        violation = 1.0 - m
-        beta = 1.0 / (safe + first)
-        alpha = violation * beta
-        rho = 1.0 / first
-    elif KIND == 0:
-        violation = first * v - m
-        b = 1.0 + 2.0 * first * m
-        a = 1.0 - 2.0 * first * m
-        root = tl.sqrt(a * a + 8.0 * square * v)
-        above = tl.where(b > 0.0, 2.0 * violation, root - b)
-        alpha = above / tl.where(b > 0.0, safe * (root + b), 4.0 * first * safe)
-        rho = 2.0 * alpha * first
-        beta = rho / (1.0 + rho * v)
-    else:
-        violation = first * tl.sqrt(v) - m
-        excess = violation * (first * tl.sqrt(v) + m)
-        if KIND == 1:
-            psi = 1.0 + square / 2.0
-            zeta = 1.0 + square
-            root = tl.sqrt(m * m * square * square / 4.0 + v * square * zeta)
-            b = m * psi
-            above = tl.where(m > 0.0, excess, root - b)
-            alpha = tl.minimum(above / tl.where(m > 0.0, safe * (root + b), safe * zeta), second)
-        else:
-            n = v + 0.5 / second
-            b = m * (2.0 * n + square * v)
-            root = first * tl.sqrt(square * m * m * v * v + 4.0 * n * v * (n + v * square))
-            above = tl.where(m > 0.0, 2.0 * excess, root - b)
-            below = 2.0 * n * (n + v * square)
-            alpha = above / tl.where(m > 0.0, root + b, tl.where(below > 0.0, below, 1.0))
-        whole = alpha * v * first
-        root_u = 2.0 * safe / (whole + tl.sqrt(whole * whole + 4.0 * safe))
-        rho = alpha * first / root_u
-        beta = alpha * first / (root_u + whole)
-    alpha = tl.where((violation > 0.0) & (v > 0.0), alpha, 0.0)
-    return alpha, rho, beta, tl.where(violation <= 0.0, 0.0, violation)
 
 
 @triton.jit
@@ -289,7 +244,7 @@ def _confident(
     margin = gold - tl.sum(tl.where(k == rival, s, 0.0), axis=0)
     spread = _variance(col, val, col_scale, factor, begin, end, view, columns, sigma, y, rival, c0,
                        COL_SCALED, ENTRIES)  # fmt: skip
-    amount, rho, beta, violation = _step(margin, spread, first, second, KIND)
+    amount, rho, beta, violation = decide(margin, spread, first, second, KIND)
     return rival, amount, rho, beta, violation
 
 
@@ -308,17 +263,41 @@ def _decaying(
 
 
 @triton.jit
+def _lowered(
+    weights: tensor, sums: tensor, scale: tensor, total: tensor, seen: tensor,
+    columns: tensor, classes: tensor, w0: tensor, u0: tensor,
+    FLOOR: tl.constexpr, AVERAGE: tl.constexpr, CLASSES: tl.constexpr, ENTRIES: tl.constexpr,
+) -> tuple[tensor, tensor]:  # fmt: skip
+    """Scale and its sum after a row; a scale below FLOOR goes into the weights."""
+    total += scale
+    if scale < FLOOR:
+        tl.debug_barrier()
+        _fold(weights, sums, scale, seen * scale - total, columns, classes, w0, u0, AVERAGE, CLASSES, ENTRIES)
+        tl.debug_barrier()
+        scale = scale * 0.0 + 1.0
+        total = seen
+    return scale, total
+
+
+@triton.jit
+def _keep(place: tensor, amount: tensor, rho: tensor, beta: tensor, rival: tensor) -> None:
+    """What was decided of a row, for the end of its batch."""
+    tl.store(place, amount)
+    tl.store(place + 1, rho)
+    tl.store(place + 2, beta)
+    tl.store(place + 3, rival.to(tl.float64))
+
+
+@triton.jit
 def _epoch_kernel(
     crow: tensor, col: tensor, val: tensor, labels: tensor, col_scale: tensor, row_scale: tensor,
-    order: tensor, lengths: tensor, views: tensor, streams: tensor,
-    weights: tensor, sums: tensor, sigma: tensor, cost: tensor,
-    firsts: tensor, seconds: tensor, steps: tensor, mistakes: tensor, updates: tensor, losses: tensor,
+    order: tensor, lengths: tensor, views: tensor, streams: tensor, weights: tensor, sums: tensor, sigma: tensor,
+    cost: tensor, firsts: tensor, seconds: tensor, steps: tensor, mistakes: tensor, updates: tensor, losses: tensor,
     decided: tensor, batch: tensor, longest: tensor, docs: tensor, columns: tensor, classes: tensor,
     w0: tensor, w1: tensor, u0: tensor, u1: tensor, c0: tensor, c1: tensor,
     KIND: tl.constexpr, PRECISION: tl.constexpr, INVERSE: tl.constexpr, COSTS: tl.constexpr, AVERAGE: tl.constexpr,
     BATCHES: tl.constexpr, MEAN: tl.constexpr, FLOOR: tl.constexpr, LEAST: tl.constexpr,
-    COL_SCALED: tl.constexpr, ROW_SCALED: tl.constexpr,
-    CLASSES: tl.constexpr, ENTRIES: tl.constexpr,
+    COL_SCALED: tl.constexpr, ROW_SCALED: tl.constexpr, CLASSES: tl.constexpr, ENTRIES: tl.constexpr,
 ) -> None:  # fmt: skip
     r = tl.program_id(0).to(tl.int64)
     g = tl.load(streams + r)
@@ -356,11 +335,7 @@ def _epoch_kernel(
                 cost, classes, s, gold, y, first, second, scale, seen, INVERSE, COSTS, CLASSES)  # fmt: skip
             learns, before, rho, beta = rival != y, total, zero, zero
         if BATCHES:
-            place = decided + (r * batch + t % batch) * 4
-            tl.store(place, amount)
-            tl.store(place + 1, rho)
-            tl.store(place + 2, beta)
-            tl.store(place + 3, rival.to(tl.float64))
+            _keep(decided + (r * batch + t % batch) * 4, amount, rho, beta, rival)
             updated += tl.where(learns, 1, 0)
             if (t % batch == batch - 1) | (t == length - 1):
                 tl.debug_barrier()
@@ -380,13 +355,8 @@ def _epoch_kernel(
         loss += violation
         seen += 1.0
         if KIND == 4:
-            total += scale
-            if scale < FLOOR:
-                tl.debug_barrier()
-                _fold(weights, sums, scale, seen * scale - total, columns, classes, w0, u0, AVERAGE, CLASSES, ENTRIES)
-                tl.debug_barrier()
-                scale = zero + 1.0
-                total = seen
+            scale, total = _lowered(weights, sums, scale, total, seen, columns, classes, w0, u0,
+                                    FLOOR, AVERAGE, CLASSES, ENTRIES)  # fmt: skip
     if KIND == 4 and scale != 1.0:
         tl.debug_barrier()
         _fold(weights, sums, scale, seen * scale - total, columns, classes, w0, u0, AVERAGE, CLASSES, ENTRIES)

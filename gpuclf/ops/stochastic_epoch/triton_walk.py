@@ -224,6 +224,26 @@ def _adapt_row(
 
 
 @triton.jit
+def _step_offset(
+    common: tensor, size: tensor, rate: tensor, weights: tensor, squares: tensor, sums: tensor, classes: tensor,
+    OFFSET: tl.constexpr, ADAPTIVE: tl.constexpr, AVERAGE: tl.constexpr, CLASSES: tl.constexpr,
+) -> None:  # fmt: skip
+    """The step of the offset after a portion of `size` rows whose gradients sum to `common`, and its mean."""
+    k = tl.arange(0, CLASSES)
+    real = k < classes
+    if OFFSET:
+        if ADAPTIVE:
+            _adapt(weights + k, squares + k, common / size, real, rate)
+        else:
+            old = tl.load(weights + k, mask=real, other=0.0).to(tl.float64)
+            tl.store(weights + k, (old - rate / size * common).to(weights.dtype.element_ty), mask=real)
+        tl.debug_barrier()
+    if AVERAGE:
+        now = tl.load(weights + k, mask=real, other=0.0).to(tl.float64)
+        tl.store(sums + k, tl.load(sums + k, mask=real, other=0.0) + size * now, mask=real)
+
+
+@triton.jit
 def _epoch_kernel(
     crow: tensor, col: tensor, val: tensor, labels: tensor, col_scale: tensor, row_scale: tensor,
     order: tensor, counts: tensor, rates: tensor, ridges: tensor, lassos: tensor, cost: tensor,
@@ -253,7 +273,6 @@ def _epoch_kernel(
     steady = tl.load(rates + r)
     missing = updates * batch - docs
     k, lane = tl.arange(0, CLASSES), tl.arange(0, ENTRIES)
-    real = k < classes
     total = steady * 0.0
     for t in range(updates):
         until = tl.zeros([], dtype=tl.int64) + t
@@ -288,16 +307,7 @@ def _epoch_kernel(
                 factor = tl.load(row_scale + n).to(tl.float64) if ROW_SCALED else total * 0.0 + 1.0
                 _adapt_row(n, crow, col, val, col_scale, factor, rate, size, gathered, g0, weights, w0, squares, q0,
                            classes, COL_SCALED, CLASSES, ENTRIES)  # fmt: skip
-        if OFFSET:
-            if ADAPTIVE:
-                _adapt(weights + k, squares + k, common / size, real, rate)
-            else:
-                old = tl.load(weights + k, mask=real, other=0.0).to(tl.float64)
-                tl.store(weights + k, (old - rate / size * common).to(weights.dtype.element_ty), mask=real)
-            tl.debug_barrier()
-        if AVERAGE:
-            now = tl.load(weights + k, mask=real, other=0.0).to(tl.float64)
-            tl.store(sums + k, tl.load(sums + k, mask=real, other=0.0) + size * now, mask=real)
+        _step_offset(common, size, rate, weights, squares, sums, classes, OFFSET, ADAPTIVE, AVERAGE, CLASSES)
     everything = tl.zeros([], dtype=tl.int64) + updates
     for begin in range(1, columns, ENTRIES):
         v = (begin + lane).to(tl.int64)
