@@ -85,7 +85,7 @@ class ConfidenceRule:
         else:
             phi, C = _phi(problem, self.eta), option(problem, "model.C", self.C)
             rule = InstanceRule(self.kind, phi=phi, C=C, diagonal=self.diagonal)
-        at_once, mean = train.batch, train.batch_update == "mean"
+        at_once, mean = train.documents_at_once, train.batch_update == "mean"
         return instance_epoch(rows, streams, rule, _model(state), at_once, mean)
 
     def lasting(self, problem: Problem) -> Tensor:
