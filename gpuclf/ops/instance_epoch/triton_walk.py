@@ -59,6 +59,15 @@ def _or(scale: Tensor | None, other: Tensor) -> Tensor:
 
 
 @triton.jit
+def _row(
+    n: tensor, crow: tensor, labels: tensor, row_scale: tensor, zero: tensor, ROW_SCALED: tl.constexpr
+) -> tuple[tensor, tensor, tensor, tensor]:
+    """Label, first entry, entry after the last, and factor of row n."""
+    factor = tl.load(row_scale + n).to(tl.float64) if ROW_SCALED else zero + 1.0
+    return tl.load(labels + n), tl.load(crow + n), tl.load(crow + n + 1), factor
+
+
+@triton.jit
 def _values(
     col: tensor, val: tensor, col_scale: tensor, factor: tensor, at: tensor, end: tensor, view: tensor, columns: tensor,
     COL_SCALED: tl.constexpr,
@@ -315,15 +324,11 @@ def _epoch_kernel(
     updated = tl.load(updates + r)
     length = tl.load(lengths + g)
     for t in range(length):
-        n = tl.load(order + g * longest + t)
-        y = tl.load(labels + n)
-        begin = tl.load(crow + n)
-        end = tl.load(crow + n + 1)
-        factor = tl.load(row_scale + view * docs + n).to(tl.float64) if ROW_SCALED else zero + 1.0
+        y, begin, end, factor = _row(tl.load(order + g * longest + t), crow, labels, row_scale + view * docs, zero,
+                                     ROW_SCALED)  # fmt: skip
         s = _scores(col, val, col_scale, factor, begin, end, view, columns, weights, classes, w0,
                     COL_SCALED, CLASSES, ENTRIES)  # fmt: skip
-        best, _ = _first(s, k < classes, classes, CLASSES)
-        wrong += tl.where(best != y, 1, 0)
+        wrong += tl.where(_first(s, k < classes, classes, CLASSES)[0] != y, 1, 0)
         gold = tl.sum(tl.where(k == y, s, 0.0), axis=0)
         if KIND < 4:
             rival, amount, rho, beta, violation = _confident(
