@@ -15,10 +15,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gpuclf.estimators import BoostedTreesClassifier, ForestClassifier
 
-MISSING = {
-    "check_estimators_nan_inf": "fitted to whole numbers, which are categories: a missing one is one more, not "
-    "seen in training (a number that is missing is refused: see the test below)"
-}
 DRAWN = {
     f"check_sample_weight_equivalence_on_{kind}_data": "each tree draws as many rows as there are, so that a row of "
     "weight 2 is drawn together, and repeated rows apart, as in scikit-learn's own forests"
@@ -30,9 +26,9 @@ PURE = {
 }
 # Estimator → checks that cannot hold for it, with the reason. A check that passes in spite of its reason fails.
 EXEMPTED: list[tuple[Any, dict[str, str]]] = [
-    (ForestClassifier(n_estimators=8), MISSING | PURE),
-    (ForestClassifier(n_estimators=8, splits="sorted", bootstrap=True, oob_score=True), MISSING | PURE | DRAWN),
-    (BoostedTreesClassifier(n_estimators=8), MISSING),
+    (ForestClassifier(n_estimators=8), PURE),
+    (ForestClassifier(n_estimators=8, splits="sorted", bootstrap=True, oob_score=True), PURE | DRAWN),
+    (BoostedTreesClassifier(n_estimators=8), {}),
 ]
 
 
@@ -100,8 +96,23 @@ def test_missing_values_are_a_category_of_their_own() -> None:
     y = [0, 1, 1, 2] * 5
     fitted = ForestClassifier(n_estimators=4, splits="binary").fit(X, y)
     assert fitted.predict([["a"], [np.nan], [None], ["b"]]).tolist() == [0, 1, 1, 2]
-    with pytest.raises(ValueError, match="contains NaN"):
-        ForestClassifier(categorical_features=None).fit([[1.0], [np.nan]], [0, 1])
+
+
+@pytest.mark.parametrize("kind", [ForestClassifier, BoostedTreesClassifier])
+def test_missing_numbers_are_a_bin_of_their_own_and_infinite_ones_refused(kind: Any) -> None:
+    """Class 1 is what is missing or in the middle: no threshold alone tells it."""
+    X = np.array([[np.nan], [1.0], [2.0], [3.0], [4.0]] * 20)
+    y = np.array([1, 0, 1, 1, 0] * 20)
+    fitted = kind(n_estimators=32, n_bins=4).fit(X, y)
+    assert fitted.predict([[np.nan], [0.5], [2.5], [3.0], [9.0]]).tolist() == [1, 0, 1, 1, 0]
+    assert pickle.loads(pickle.dumps(fitted)).predict([[np.nan]]).tolist() == [1]
+    for wrong in (np.inf, -np.inf):
+        with pytest.raises(ValueError, match="infinity"):
+            kind(n_estimators=2).fit([[1.0], [wrong]], [0, 1])
+        with pytest.raises(ValueError, match="infinity"):
+            fitted.predict([[wrong]])
+    with pytest.raises(ValueError, match="n_bins"):
+        kind(n_bins=257).fit(X, y)
 
 
 @pytest.mark.parametrize(("asked", "words"), [("auto", "'auto'"), ([3], "3 columns"), ([True], "3 columns")])

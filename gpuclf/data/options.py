@@ -63,6 +63,10 @@ class DataOptions(BaseModel):
         "refuse", description="csv: lines inside a quoted field that look like records swallowed by a stray quote mark"
     )
     missing: list[str] = Field([""], description="cells with exactly this content are missing")
+    missing_numbers: Literal["refuse", "keep"] = Field(
+        "refuse",
+        description="numeric columns: a missing number is bad, or missing (keep; features of type categorical do so)",
+    )
     on_bad: Literal["refuse", "skip"] = Field("refuse", description="bad records: stop, or leave out and count")
     several_labels: Literal["refuse", "repeat"] = Field(
         "refuse", description="documents with several labels: stop, or give the document once with each of them"

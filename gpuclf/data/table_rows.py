@@ -37,7 +37,7 @@ class TableBody:
         self._numbers.append(numbers)
 
     def build(self) -> dict[str, Any]:
-        """NamedFeatures of the documents, zeros dropped, and their categories by column."""
+        """NamedFeatures of the documents, zeros dropped, NaN for missing numbers, and their categories by column."""
         docs = len(self._categories)
         by_column = zip(*self._categories, strict=True) if docs else ([] for _ in self._categorical)
         columns = {name: list(cells) for name, cells in zip(self._categorical, by_column, strict=False)}
@@ -209,9 +209,14 @@ class TableRows:
         numbers = []
         for place in self._numeric:
             text = self._filled(cells[place])
+            if self._options.missing_numbers == "keep" and (text is None or text.strip().lower() == "nan"):
+                numbers.append(float("nan"))
+                continue
             if text is None:
                 self._intake.bad(
-                    line, f"column {self.names[place]!r} is empty where a number belongs", "write a number, 0 for none"
+                    line,
+                    f"column {self.names[place]!r} is empty where a number belongs",
+                    "write a number, 0 for none (features of type categorical take missing ones)",
                 )
                 return
             try:

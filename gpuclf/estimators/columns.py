@@ -20,7 +20,7 @@ class ColumnCoder:
     """Codes for the columns of a matrix (docs, M): what `fit` has seen, in order; 0 is a category that it had not.
 
     categorical (M,) bool: columns whose values are categories; the others are numbers, whose code is that of the least
-    known number that is not below them (of the greatest for numbers above all).
+    known number that is not below them (of the greatest for numbers above all); nan is code 0.
     """
 
     def __init__(self, categorical: NDArray[np.bool_]):
@@ -29,13 +29,14 @@ class ColumnCoder:
         self._numbers: dict[int, NDArray[np.float64]] = {}
 
     def fit(self, X: Any, owner: str) -> CodeRows:
-        """The coded matrix, whose values are noted. X: checked by scikit-learn; ValueError where a number is none."""
+        """The coded matrix, whose values are noted. X: checked by scikit-learn; ValueError for infinite numbers."""
         for place, categorical in enumerate(self.categorical):
             if categorical:
                 known = _in_order({_value(cell) for cell in _column(X, place)})
                 self._codes[place] = {value: code for code, value in enumerate(known, start=1)}
             else:
-                self._numbers[place] = np.unique(_as_numbers(X, place, owner))
+                column = _as_numbers(X, place, owner)
+                self._numbers[place] = np.unique(column[~np.isnan(column)])
         return self.codes(X, owner)
 
     def codes(self, X: Any, owner: str) -> CodeRows:
@@ -47,8 +48,9 @@ class ColumnCoder:
                 out[:, place] = [code.get(_value(cell), 0) for cell in _column(X, place)]
             else:
                 known = self._numbers[place]
-                found = np.searchsorted(known, _as_numbers(X, place, owner), side="left")
-                out[:, place] = np.minimum(found, known.size - 1) + 1
+                column = _as_numbers(X, place, owner)
+                found = np.minimum(np.searchsorted(known, column, side="left"), known.size - 1)
+                out[:, place] = np.where(np.isnan(column), 0, found + 1)
         sizes = [len(self._codes[i] if c else self._numbers[i]) for i, c in enumerate(self.categorical)]
         return CodeRows(
             torch.from_numpy(out), tuple(1 + size for size in sizes), tuple(bool(c) for c in ~self.categorical)
@@ -111,5 +113,5 @@ def _in_order(values: set[Any]) -> list[Any]:
 
 def _as_numbers(X: Any, place: int, owner: str) -> NDArray[np.float64]:
     column = X[:, place].astype(np.float64)
-    assert_all_finite(column, estimator_name=owner, input_name="X")
+    assert_all_finite(column, allow_nan=True, estimator_name=owner, input_name="X")
     return np.asarray(column)

@@ -106,6 +106,7 @@ class TreeClassifier(WithProbabilities, ClassifierMixin, BaseEstimator):  # type
         tags.input_tags.sparse = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
         return tags
 
 
@@ -139,6 +140,7 @@ class ForestClassifier(TreeClassifier):
         unseen: Literal["rest", "majority", "weighted"] = "rest",
         merge_pure_values: bool = False,
         min_value_count: int = 1,
+        n_bins: int | None = None,
         categorical_features: Columns = "from_dtype",
         random_state: Any = 0,
         device: str = "auto",
@@ -165,6 +167,7 @@ class ForestClassifier(TreeClassifier):
         self.unseen = unseen
         self.merge_pure_values = merge_pure_values
         self.min_value_count = min_value_count
+        self.n_bins = n_bins
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.device = device
@@ -207,6 +210,7 @@ class BoostedTreesClassifier(TreeClassifier):
         max_features: float | str | None = None,
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
+        n_bins: int | None = None,
         categorical_features: Columns = "from_dtype",
         random_state: Any = 0,
         device: str = "auto",
@@ -221,6 +225,7 @@ class BoostedTreesClassifier(TreeClassifier):
         self.max_features = max_features
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.n_bins = n_bins
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.device = device

@@ -27,7 +27,7 @@ _TYPE = "categorical"
 
 class CategoryEncoder:
     """values: for each categorical input, by name, its values in order; numbers: for each numeric one its distinct
-    numbers, rising. Code 0 is a value that is not among them; value v has code v + 1.
+    numbers, rising. Value v has code v + 1. Code 0 is a value that is not among them, or a missing number.
 
     A number's code is that of the least known number that is not below it (of the greatest one for numbers above all).
     """
@@ -48,7 +48,7 @@ class CategoryEncoder:
     def value_name(self, name: str, code: int) -> str:
         """A value of an input as a person reads it."""
         if not code:
-            return "(unseen)"
+            return "(unseen)" if name in self.values else "(missing)"
         return self.values[name][code - 1] if name in self.values else f"{self.numbers[name][code - 1]:g}"
 
     def encode(self, chunks: Iterable[Chunk]) -> Encoded:
@@ -65,7 +65,8 @@ class CategoryEncoder:
             of_value = self._codes[name].get
             return np.fromiter((of_value(cell, 0) for cell in cells), dtype=np.int32, count=len(cells))
         known = self._cuts[name]
-        return (np.minimum(np.searchsorted(known, cells, side="left"), known.size - 1) + 1).astype(np.int32)
+        place = np.minimum(np.searchsorted(known, cells, side="left"), known.size - 1)
+        return np.where(np.isnan(cells), 0, place + 1).astype(np.int32)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for model.json."""
@@ -111,7 +112,7 @@ def fit_categories(chunks: Iterable[Chunk], options: CategoricalOptions) -> tupl
         empty = np.zeros(0, np.float32)
         parts = [found.get(name, np.zeros(length, np.float32)) for length, found in chunks_of_numbers]
         number_rows[name] = np.concatenate([empty, *parts])
-        numbers[name] = np.unique(number_rows[name]).tolist()
+        numbers[name] = np.unique(number_rows[name][~np.isnan(number_rows[name])]).tolist()
     encoder = CategoryEncoder(values, numbers)
     coded = []
     for name in encoder.names:
@@ -132,7 +133,7 @@ def _encoded(context: Context, encoder: CategoryEncoder, codes: NDArray[np.int32
         ordered=tuple(name in encoder.numbers for name in names),
         keys=tuple(int(hash64_numpy(*name.encode())) for name in names),
     )
-    unknown = (codes == 0).sum(axis=1).astype(np.int64)
+    unknown = ((codes == 0) & ~np.array(rows.ordered, np.bool_)).sum(axis=1).astype(np.int64)
     return context.encoded(rows, unknown, unknown < codes.shape[1])
 
 
@@ -160,7 +161,7 @@ def _cells(chunk: Chunk, categorical: list[str], numeric: list[str]) -> dict[str
 
 
 def _numbers(chunk: Chunk) -> dict[str, NDArray[np.float32]]:
-    """The numeric columns of a chunk that hold a number other than 0: readers leave zeros out."""
+    """The numeric columns of a chunk that hold a number other than 0, NaN where it is missing: readers leave 0 out."""
     if chunk.named is None:
         return {}
     row = np.repeat(np.arange(len(chunk)), np.diff(chunk.named.indptr))

@@ -180,7 +180,8 @@ class WordTypesOptions(_Options):
 
 class CategoricalOptions(_Options):
     """Columns of a table as they are, for learners that split inputs (forests): a category is a code, one vocabulary an
-    input; a number is its rank among the training file's. Any number of values an input; unseen ones are code 0.
+    input; a number is its rank among the training file's, a missing one (an empty cell, null, NaN) a code of its own.
+    Any number of values an input; unseen ones are code 0.
     """
 
     type: Literal["categorical"] = "categorical"

@@ -47,8 +47,8 @@ class CodeRows:
     """Categorical inputs as codes: (docs, inputs) int32, one vocabulary per input, 0 = unseen.
 
     num_values[i] counts the codes of input i, the unseen one included. ordered[i]: the codes of input i are the ranks
-    of numbers (none: no input is). keys[i]: hash of its name, by which draws find it whatever the order of columns
-    (none: their order counts).
+    of numbers, 0 a missing one (none: no input is). keys[i]: hash of its name, by which draws find it whatever the
+    order of columns (none: their order counts).
     """
 
     codes: Tensor

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpuclf.features.categorical import CategoryEncoder
 from gpuclf.models.forest.boosted_predictor import BoostedPredictor
 from gpuclf.models.forest.predictor import ForestPredictor
+from gpuclf.ops.forest_votes import MISSING_RIGHT
 from gpuclf.train.forest_figures import input_names
 from gpuclf.train.model_file import Model
 
@@ -48,7 +49,7 @@ def tree_lines(model: Model, levels: int = 3, values: int = 5) -> list[str] | No
             continue
         lines.append(f"{head}{rows[node]:,} rows, by {name}")
         if size[node] < 0:
-            branches = (f"{name} <= {_value(model, name, first[node])}", f"{name} above")
+            branches = _sides(name, _value(model, name, first[node]), first[node], size[node])
         else:
             codes = listed[first[node] : first[node] + size[node]]
             shown = ", ".join(_value(model, name, code) for code in codes[:values])
@@ -56,6 +57,14 @@ def tree_lines(model: Model, levels: int = 3, values: int = 5) -> list[str] | No
             branches = (f"{name} in {{{shown}{more}}}", "otherwise")
         waiting += [(left[node] + 1, depth + 1, branches[1]), (left[node], depth + 1, branches[0])]
     return lines
+
+
+def _sides(name: str, number: str, code: int, size: int) -> tuple[str, str]:
+    """The two branches of a threshold; code 0 is that of missing numbers."""
+    if code == 0:
+        return f"{name} missing", f"{name} known"
+    below = f"{name} <= {number}"
+    return (below, f"{name} above or missing") if size == MISSING_RIGHT else (below, f"{name} above")
 
 
 def _value(model: Model, name: str, code: int) -> str:

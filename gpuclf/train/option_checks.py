@@ -218,6 +218,12 @@ def _row_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             key="features.type",
             remedy="write features: {type: table}: a feature for each value of a column",
         )
+    if options.features.type != "categorical" and options.data.missing_numbers == "keep":
+        yield UserFault(
+            f"{options.features.type} features have no place for a missing number",
+            key="data.missing_numbers",
+            remedy="remove it, or write features: {type: categorical}",
+        )
     tokens = options.features.type == "token_ids"
     if options.model.task == "classify" and tokens and "tokens" not in options.model.reads:
         yield UserFault(

@@ -145,6 +145,15 @@ def learner_defaults(data: dict[str, Any]) -> dict[str, Any]:
     return filled
 
 
+def _reading_numbers(data: dict[str, Any]) -> dict[str, Any]:
+    """Features of type categorical have a code for missing numbers: these are read unless the config refuses them."""
+    features, table = data["features"], data.get("data")
+    kind = features.get("type") if isinstance(features, dict) else getattr(features, "type", None)
+    if kind != "categorical" or not isinstance(table, dict):
+        return data
+    return {**data, "data": {"missing_numbers": "keep", **table}}
+
+
 def _no_grid(value: Any) -> Any:
     return {} if value is None else value
 
@@ -182,4 +191,4 @@ class ExperimentOptions(Section):
     @model_validator(mode="before")
     @classmethod
     def _defaults_of_the_learner(cls, data: Any) -> Any:
-        return learner_defaults(data) if isinstance(data, dict) else data
+        return _reading_numbers(learner_defaults(data)) if isinstance(data, dict) else data

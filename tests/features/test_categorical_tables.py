@@ -48,7 +48,8 @@ def as_parquet(path: Path, rows: list[dict[str, Any]], order: list[str]) -> None
     import pyarrow.parquet as pq
 
     columns = {name: pa.array([row[name] for row in rows]) for name in order}
-    columns["quote"] = columns["quote"].dictionary_encode()
+    if "quote" in columns:
+        columns["quote"] = columns["quote"].dictionary_encode()
     pq.write_table(pa.table(columns), path)
 
 

@@ -7,20 +7,56 @@ from dataclasses import fields, replace
 import pytest
 import torch
 
-from gpuclf.ops.forest_votes import Forests, cpu, forest_votes, reference
+from gpuclf.ops.forest_votes import (
+    MISSING_LEFT,
+    MISSING_RIGHT,
+    MISSING_UNSEEN,
+    Forests,
+    cpu,
+    forest_votes,
+    reference,
+)
 from gpuclf.ops.grow_forest import PADDING, GrowthRules, grow_forest
 from tests.ops.test_grow_forest import given
 
 
 def forests(rules: GrowthRules) -> Forests:
-    """Two forests of four trees, the last tree of the second one only padding."""
+    """Two forests of four trees, the last tree of the second one only padding; thresholds of all three kinds."""
     problem = given()
     trees = grow_forest(**problem, rules=rules)
     base = torch.tensor([0, *problem["table"].num_values]).cumsum(0)
     parts = {f.name: getattr(trees, f.name).unflatten(0, (2, 4)) for f in fields(Forests) if f.name != "base"}
     made = Forests(**parts, base=base)
     made.input[1, 3] = PADDING
+    threshold = (made.input >= 0) & (made.size < 0)
+    kinds = torch.arange(int(threshold.sum()), dtype=torch.int32) % 3
+    made.size[threshold] = -1 - kinds
+    assert kinds.numel() >= 6
     return made
+
+
+def test_a_threshold_says_where_missing_numbers_go() -> None:
+    """A tree of one node, whose left child has 1 row of 4."""
+    parts = {
+        "input": [0, -1, -1], "left": [1, 0, 1], "first": [5, 0, 0], "rows": [4, 1, 3], "values": [0, 0, 0],
+    }  # fmt: skip
+    codes, docs, seen = torch.tensor([[0], [5], [6]], dtype=torch.int32), torch.arange(3), torch.ones(1, 9).bool()
+    wanted = {
+        (MISSING_LEFT, "rest"): 1.0,
+        (MISSING_LEFT, "weighted"): 1.0,
+        (MISSING_RIGHT, "majority"): 0.0,
+        (MISSING_RIGHT, "weighted"): 0.0,
+        (MISSING_UNSEEN, "rest"): 0.0,
+        (MISSING_UNSEEN, "majority"): 0.0,
+        (MISSING_UNSEEN, "weighted"): 0.25,
+    }
+    for (size, unseen), left in wanted.items():
+        tensors = {name: torch.tensor(part, dtype=torch.int32).view(1, 1, 3) for name, part in parts.items()}
+        size_of = torch.tensor([[[size, 0, 0]]], dtype=torch.int32)
+        made = Forests(**tensors, size=size_of, base=torch.tensor([0, 9]))
+        for program in (cpu, reference):
+            votes = program.forest_votes(made, codes, docs, 2, False, unseen, seen)[0]
+            assert votes.tolist() == [[left, 1 - left], [1.0, 0.0], [0.0, 1.0]], (size, unseen)
 
 
 @pytest.mark.parametrize("unseen", ["rest", "majority", "weighted"])

@@ -83,16 +83,17 @@ def accuracy_by_rounds(
 
 def unseen_cells(predictor: AnyForest, rows: Rows, docs: Tensor, col_scale: Tensor | None) -> tuple[Tensor, int]:
     """(M,) int64: documents whose value of an input training had not, or that was dropped as too rare; and how many
-    documents have any such value."""
+    documents have any such value. Numbers are never new: a missing one is none of these values."""
     inputs = layout(rows)
     base = inputs.base.to(predictor.input.device)
     found = torch.zeros(len(inputs.num_values), dtype=torch.int64, device=base.device)
+    numbers = torch.tensor(inputs.ordered, dtype=torch.bool, device=base.device)
     documents = 0
     for portion in docs.split(_DOCS):
         codes = coded(rows, inputs, portion, col_scale)
         if isinstance(predictor, ForestPredictor):
             codes = predictor.mapping[0][base[:-1] + codes]
-        strange = codes == 0
+        strange = (codes == 0) & ~numbers
         found += strange.sum(0)
         documents += int(strange.any(1).sum())
     return found, documents

@@ -11,6 +11,8 @@ from gpuclf.faults import UserFault
 from gpuclf.models.forest.boosted_predictor import BoostedPredictor
 from gpuclf.models.forest.coded import Layout, coded, layout
 from gpuclf.models.forest.inputs_tried import inputs_tried
+from gpuclf.models.forest.numbers import number_bins, widened
+from gpuclf.models.forest.samples import whole_weights
 from gpuclf.models.learner import Problem
 from gpuclf.models.replica_axis import padded_like, replica_field
 from gpuclf.ops.boost_round import SCALE_BITS, BoostRules, BoostTrees, boost_round
@@ -27,7 +29,7 @@ _GROWN = ("input", "left", "first", "size", "values", "leaf")
 @dataclass(frozen=True)
 class BoostingState:
     """Trees so far (see BoostedPredictor); scores (R, docs, K) float64 of the training rows; loss (R,) float64: mean
-    log loss of these; nodes (R,) int64: of all trees together."""
+    log loss of these; nodes (R,) int64: of all trees together; bins (R, all values) int32: see number_bins."""
 
     input: Tensor = replica_field(fill=PADDING)
     left: Tensor = replica_field(fill=0)
@@ -41,6 +43,7 @@ class BoostingState:
     nodes: Tensor = replica_field()
     loss: Tensor = replica_field()
     rounds: int = 0
+    bins: Tensor | None = replica_field(optional=True)
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class Boosting:
     max_features: int | float | str | None = None
     sampling: float = 0.0
     rules: BoostRules = field(default_factory=BoostRules)
+    n_bins: int | None = None
 
     def init(self, problem: Problem) -> BoostingState:
         """No trees: every row has the log shares of the classes in its replica's training rows."""
@@ -84,6 +88,7 @@ class Boosting:
             gain=torch.zeros(replicas, len(inputs.num_values), dtype=torch.float64, device=device),
             nodes=zeros,
             loss=torch.zeros(replicas, dtype=torch.float64, device=device),
+            bins=self._bins(problem, inputs, members),
         )
 
     def step(self, problem: Problem, state: BoostingState) -> BoostingState:
@@ -103,10 +108,23 @@ class Boosting:
             gradient, curvature = class_slopes(
                 state.scores[replica], problem.labels, rows, weights, self.sampling, draw, float(1 << SCALE_BITS)
             )
-            trees = self._trees(_codes(problem, inputs, view), inputs, gradient, curvature, rows, seed, state.rounds)
+            codes = _codes(problem, inputs, view)
+            if state.bins is not None:
+                codes = state.bins[replica][inputs.base[:-1].to(codes.device) + codes]
+            trees = self._trees(codes, inputs, gradient, curvature, rows, seed, state.rounds)
             state.scores[replica] += self.learning_rate * trees.change.t().double()
             grown.append(trees)
         return self._extended(state, grown)
+
+    def _bins(self, problem: Problem, inputs: Layout, members: list[Tensor]) -> Tensor | None:
+        """Bins of the numbers of every replica; None without n_bins or numbers."""
+        if self.n_bins is None or not any(inputs.ordered):
+            return None
+        found = []
+        for member, view in zip(members, problem.replicas.view.tolist(), strict=True):
+            times, _ = whole_weights(problem.weights, member)
+            found.append(number_bins(_codes(problem, inputs, view), times, inputs, self.n_bins))
+        return torch.stack(found)
 
     def _losses(self, problem: Problem, state: BoostingState) -> Tensor:
         """(R,) float64: mean log loss of the training rows of every replica."""
@@ -128,7 +146,11 @@ class Boosting:
         values = tuple(inputs.num_values[i] for i in places)
         cut = tuple(inputs.ordered[i] for i in places)
         part = codes if len(places) == count else codes[:, chosen.to(codes.device)].contiguous()
-        trees = boost_round(part, values, cut, gradient, curvature, rows, self.rules)
+        wide = widened(part, values, cut, rows)
+        table = wide.table
+        trees = wide.narrowed(
+            boost_round(table.codes, table.num_values, table.ordered, gradient, curvature, rows, self.rules)
+        )
         own = chosen.to(device=codes.device, dtype=torch.int32)
         gain = torch.zeros(count, dtype=torch.float64, device=codes.device)
         return replace(

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from gpuclf.faults import UserFault
 from gpuclf.features.rows import CodeRows, Rows, SparseRows
-from gpuclf.ops.grow_forest import Table
 
 _MOST_CELLS = 1 << 29  # of a bag laid out as a table: 2 GiB
 _ABSENT, _PRESENT, _BINARY = 1, 2, 3  # codes of a binary feature, and how many there are
@@ -27,6 +26,11 @@ class Layout:
     @property
     def base(self) -> Tensor:
         return torch.tensor([0, *self.num_values]).cumsum(0)
+
+    def of_numbers(self, device: torch.device) -> Tensor:
+        """(values of all inputs,) bool: codes of ordered inputs."""
+        ordered = torch.tensor(self.ordered, dtype=torch.bool, device=device)
+        return ordered.repeat_interleave(self.base.diff().to(device))
 
 
 def layout(rows: Rows) -> Layout:
@@ -73,8 +77,3 @@ def coded(rows: Rows, inputs: Layout, docs: Tensor | None, col_scale: Tensor | N
         kept &= col_scale[col] != 0
     table[doc[kept], col[kept] - 1] = _PRESENT
     return table
-
-
-def table_of(codes: Tensor, inputs: Layout) -> Table:
-    """The codes as growth takes them."""
-    return Table(codes, inputs.num_values, inputs.ordered)

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
-from gpuclf.models.forest.coded import Layout, coded, layout, table_of
+from gpuclf.models.forest.coded import Layout, coded, layout
 from gpuclf.models.forest.inputs_tried import inputs_tried
+from gpuclf.models.forest.numbers import number_bins, widened
 from gpuclf.models.forest.predictor import TIE_MASS, ForestPredictor
 from gpuclf.models.forest.samples import (
     ValueReduction,
@@ -64,6 +65,7 @@ class Forest:
     soft: bool = False
     unseen: str = "rest"
     reduction: ValueReduction = field(default_factory=ValueReduction)
+    n_bins: int | None = None
 
     def init(self, problem: Problem) -> ForestState:
         """No trees; the class counts and values of every replica's training rows."""
@@ -100,7 +102,6 @@ class Forest:
     def step(self, problem: Problem, state: ForestState) -> ForestState:
         """The next portion of trees."""
         inputs, views = layout(problem.rows), problem.replicas.view
-        rules = replace(self.rules, max_features=inputs_tried(self.max_features, len(inputs.num_values)))
         numbers = torch.arange(state.trees, min(self.trees, state.trees + self.portion), device=views.device)
         grown: list[Trees] = []
         votes = []
@@ -108,14 +109,16 @@ class Forest:
             codes = self._codes(problem, inputs, view, state.mapping[replica])
             keys = tree_keys(problem.replicas.seed[replica], numbers)
             member = _member(problem, view)
+            wide = widened(codes, inputs.num_values, inputs.ordered, member)
+            rules = replace(self.rules, max_features=inputs_tried(self.max_features, len(wide.owner)))
             times, unit = whole_weights(problem.weights, member)
             weight = times[None] * bootstrap_weights(member, keys) if self.bootstrap else times[None]
             sample = torch.arange(len(keys), device=keys.device) if self.bootstrap else torch.zeros_like(keys)
             by_class = (
                 class_weights(state.counts[replica][None], self.class_weight).expand(len(weight), -1).contiguous()
             )
-            trees = grow_forest(
-                table_of(codes, inputs), problem.labels.clamp(min=0), weight, sample, by_class, keys, _in(rules, unit)
+            trees = wide.narrowed(
+                grow_forest(wide.table, problem.labels.clamp(min=0), weight, sample, by_class, keys, _in(rules, unit))
             )
             grown.append(trees)
             if self.bootstrap:
@@ -184,13 +187,18 @@ class Forest:
         scale = None if problem.views.col_scale is None else problem.views.col_scale[view]
         codes = coded(problem.rows, inputs, None, scale)
         member = _member(problem, view)
-        return value_mapping(codes, problem.labels, member, inputs, self.reduction, problem.num_classes)
+        mapping = value_mapping(codes, problem.labels, member, inputs, self.reduction, problem.num_classes)
+        if self.n_bins is None:
+            return mapping
+        bins = number_bins(codes, whole_weights(problem.weights, member)[0], inputs, self.n_bins)
+        return torch.where(inputs.of_numbers(mapping.device), bins, mapping)
 
     def _codes(self, problem: Problem, inputs: Layout, view: int, mapping: Tensor) -> Tensor:
         """Codes of all rows as the replica sees them."""
         scale = None if problem.views.col_scale is None else problem.views.col_scale[view]
         codes = coded(problem.rows, inputs, None, scale)
-        return mapping[inputs.base[:-1].to(codes.device) + codes] if self.reduction else codes
+        changed = self.reduction or self.n_bins is not None
+        return mapping[inputs.base[:-1].to(codes.device) + codes] if changed else codes
 
     def _bag_votes(
         self, trees: Trees, codes: Tensor, inputs: Layout, weight: Tensor, member: Tensor, classes: int

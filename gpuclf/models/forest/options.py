@@ -11,6 +11,7 @@ from pydantic import Field, StrictFloat, StrictInt, field_validator, model_valid
 from gpuclf.faults import UserFault
 from gpuclf.models.forest.boosting import Boosting
 from gpuclf.models.forest.learner import Forest
+from gpuclf.models.forest.numbers import MOST_BINS
 from gpuclf.models.forest.samples import ValueReduction
 from gpuclf.models.learner import LearnerOptions
 from gpuclf.models.train_options import TrainOptions
@@ -37,6 +38,9 @@ class ForestOptions(LearnerOptions):
     ties for the class most frequent in training.
     merge_pure_values: all values of an input that training has with one class only become one value a class;
     min_value_count: values with fewer training rows become unseen ones.
+    n_bins: numbers are cut at so many quantiles of the training rows at most (None: between any two numbers). A missing
+    number is a bin of its own: a node sends it to the side that gains most; an input that has some in training counts
+    as two in draws. Where training has none, it goes as `unseen` says, rest being the side above the threshold.
     trees_per_step: trees (rounds of boosting) between progress figures, checkpoints and held-out evaluations.
     boosting: n_estimators rounds of a tree of gradients for each class instead (see BoostRules), shrunk by
     learning_rate; l2 and min_child_weight (of second derivatives) keep rare classes from running away;
@@ -67,6 +71,7 @@ class ForestOptions(LearnerOptions):
     unseen: Literal["rest", "majority", "weighted"] = "rest"
     merge_pure_values: bool = False
     min_value_count: Count = 1
+    n_bins: Annotated[StrictInt, Field(ge=2, le=MOST_BINS)] | None = None
     trees_per_step: Count = 8
     boosting: bool = False
     learning_rate: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.2
@@ -145,7 +150,8 @@ class ForestOptions(LearnerOptions):
             inputs = 0.5 if self.max_features is None else self.max_features
             rounds, portion = self.n_estimators, self.trees_per_step
             rules = self._boost_rules()
-            return Boosting(rounds, portion, self.learning_rate, inputs, self.gradient_sampling, rules)
+            sampling = self.gradient_sampling
+            return Boosting(rounds, portion, self.learning_rate, inputs, sampling, rules, self.n_bins)
         weights: Literal["balanced"] | tuple[float, ...] | None = None
         if isinstance(self.class_weight, dict):
             unknown = [name for name in self.class_weight if name not in class_names]
@@ -168,6 +174,7 @@ class ForestOptions(LearnerOptions):
             soft=self.vote == "soft",
             unseen=self.unseen,
             reduction=ValueReduction(self.merge_pure_values, self.min_value_count),
+            n_bins=self.n_bins,
         )
 
     def _boost_rules(self) -> BoostRules:

@@ -106,8 +106,7 @@ def value_mapping(
         lowest = torch.full((len(inputs.num_values) * classes,), total, dtype=torch.int64, device=codes.device)
         lowest.scatter_reduce_(0, group, code[pure], "amin")
         stands[pure] = lowest[group]
-    number = torch.tensor(inputs.ordered, dtype=torch.bool, device=codes.device).repeat_interleave(base.diff())
-    return torch.where(number, code, stands).to(torch.int32)
+    return torch.where(inputs.of_numbers(codes.device), code, stands).to(torch.int32)
 
 
 def tie_order(counts: Tensor) -> Tensor:

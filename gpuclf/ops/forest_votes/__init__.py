@@ -6,11 +6,11 @@ from importlib import import_module
 
 from torch import Tensor
 
-from gpuclf.ops.forest_votes.record import Forests
+from gpuclf.ops.forest_votes.record import MISSING_LEFT, MISSING_RIGHT, MISSING_UNSEEN, Forests
 
 _KERNELS = {"cpu": "cpu"}  # device type → module of this package; all others: reference
 
-__all__ = ["Forests", "forest_votes"]
+__all__ = ["MISSING_LEFT", "MISSING_RIGHT", "MISSING_UNSEEN", "Forests", "forest_votes"]
 
 
 def forest_votes(
@@ -20,7 +20,8 @@ def forest_votes(
 
     codes (all docs, M) int32; docs (n,) int64. seen (R, values of all inputs) bool: values that a forest's training
     rows had. A value that it had not goes with the rest (`rest`: what a node does not list goes right, whether seen or
-    not), to the child with most training rows (`majority`), or to both in their proportion (`weighted`).
+    not), to the child with most training rows (`majority`), or to both in their proportion (`weighted`); so does a
+    missing number at a threshold that is MISSING_UNSEEN.
     """
     kernel = import_module(f"{__name__}.{_KERNELS.get(codes.device.type, 'reference')}")
     votes: Tensor = kernel.forest_votes(forests, codes, docs, num_classes, soft, unseen, seen)

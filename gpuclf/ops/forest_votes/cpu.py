@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpuclf.ops.forest_votes.record import Forests
+from gpuclf.ops.forest_votes.record import MISSING_LEFT, MISSING_UNSEEN, Forests
 from gpuclf.ops.kernel import kernel
 from gpuclf.ops.threads import run_on_threads
 
@@ -60,7 +60,11 @@ def walk(
                 while input[tree, node] >= 0:
                     i, child = input[tree, node], left[tree, node]
                     code = codes[doc, i]
-                    if mode > 0 and size[tree, node] >= 0 and not known[base[i] + code]:
+                    if size[tree, node] >= 0:
+                        strange = mode > 0 and not known[base[i] + code]
+                    else:
+                        strange = mode > 0 and code == 0 and size[tree, node] == MISSING_UNSEEN
+                    if strange:
                         here, there = rows[tree, child], rows[tree, child + 1]
                         if mode == 1:
                             node = child if here > there else child + 1
@@ -90,7 +94,7 @@ def walk(
 def goes_left(values: Any, first: Any, size: Any, code: Any) -> Any:
     """Whether a node lists the code, or its threshold is not below it."""
     if size < 0:
-        return code <= first
+        return code <= first and (code > 0 or size == MISSING_LEFT)
     low, high = first, first + size
     while low < high:
         middle = (low + high) // 2

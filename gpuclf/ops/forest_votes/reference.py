@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gpuclf.ops.forest_votes.record import Forests
+from gpuclf.ops.forest_votes.record import MISSING_LEFT, MISSING_UNSEEN, Forests
 
 _AT_ONCE = 1 << 22  # walkers: (tree, row) pairs
 
@@ -57,7 +57,8 @@ def _walk(flat: _Flat, codes: Tensor, votes: Tensor, soft: bool, unseen: str, kn
         code = codes[row, input]
         child = torch.where(_goes_left(flat, node, code), flat.left[node], flat.left[node] + 1)
         if known is not None:
-            strange = ~known[flat.base[input] + code] & (flat.size[node] >= 0)
+            missing = (code == 0) & (flat.size[node] == MISSING_UNSEEN)
+            strange = (~known[flat.base[input] + code] & (flat.size[node] >= 0)) | missing
             left = flat.left[node]
             if unseen == "majority":
                 child = torch.where(strange, torch.where(flat.rows[left] > flat.rows[left + 1], left, left + 1), child)
@@ -85,7 +86,8 @@ def _goes_left(flat: _Flat, node: Tensor, code: Tensor) -> Tensor:
             torch.where(less, high, torch.minimum(high, middle)),
         )
     listed = (low < end) & (flat.values[low.clamp(max=last)] == code)
-    return torch.where(threshold, code <= flat.first[node], listed)
+    below = (code <= flat.first[node]) & ((code > 0) | (size == MISSING_LEFT))
+    return torch.where(threshold, below, listed)
 
 
 def _vote(flat: _Flat, node: Tensor, row: Tensor, weight: Tensor, votes: Tensor, soft: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gpuclf.ops.forest_votes.record import Forests
+from gpuclf.ops.forest_votes.record import MISSING_LEFT, Forests
 
 
 def leaf_sums(forests: Forests, leaf: Tensor, codes: Tensor, docs: Tensor, num_classes: int) -> Tensor:
@@ -33,6 +33,7 @@ def _leaves(forests: Forests, replica: int, tree: int, codes: Tensor) -> Tensor:
         code = codes[live, input[at]]
         inside = (place >= first[at][:, None]) & (place < (first + size)[at][:, None])
         listed = (inside & (values == code[:, None])).any(1)
-        goes_left = torch.where(size[at] < 0, code <= first[at], listed)
+        below = (code <= first[at]) & ((code > 0) | (size[at] == MISSING_LEFT))
+        goes_left = torch.where(size[at] < 0, below, listed)
         node[live] = left[at] + (~goes_left).long()
     return node
