@@ -315,6 +315,6 @@ def test_the_registry_and_the_options_name_the_same_learners() -> None:
     classes = fields_of(ExperimentOptions)["model"].sections
     assert {name: section for section in classes for name in type_names(section)} == LEARNERS
     for name, section in LEARNERS.items():
-        keys = {f"model.{field}" for field in section.model_fields}
+        keys = {f"model.{field}" for field in section.model_fields} | {f"train.{key}" for key in section.train_keys}
         assert section.per_replica <= keys, name
         assert all(isinstance(key, str) and "." not in key for key in section.train_keys)

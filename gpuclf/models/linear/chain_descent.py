@@ -124,7 +124,8 @@ class ChainDescent:
 
 
 class _Line:
-    """F along a direction as a function of the step (R,); keeps the sums of the last steps asked for."""
+    """F along a direction as a function of the step (R,). Scores and sums of a replica are made anew only where its
+    step changes."""
 
     def __init__(self, objective: ChainObjective, state: ChainState, direction: Tensor):
         self._objective, self._state = objective, state
@@ -132,10 +133,15 @@ class _Line:
         here, there = state.point[1:], direction[1:]
         self._square, self._mixed, self._own = replica_dots([(here, here), (here, there), (there, there)])
         self._moves = objective.moves(state.point)
-        self._last: tuple[Tensor, Tensor, ChainSums] | None = None
+        self._step = torch.full_like(state.value, torch.nan)
+        self._nodes = torch.empty_like(state.nodes)
+        self._sums = ChainSums(
+            torch.empty_like(objective.chains.weights), torch.empty_like(state.nodes), torch.empty_like(self._moves)
+        )
 
     def __call__(self, step: Tensor) -> tuple[Tensor, Tensor]:
-        """Value and slope, each (R,) float64."""
+        """Value and slope, each (R,) float64; of a replica that has ended its search, at step 0, any."""
+        step = torch.where((step == 0) & ~self._step.isnan(), self._step, step)
         nodes, sums = self.at(step)
         by_node, by_move = self._objective.by_score(sums)
         slope = replica_dots([(by_node, self._along)])[0] + (by_move * self._turn).sum((1, 2))
@@ -146,12 +152,20 @@ class _Line:
 
     def at(self, step: Tensor) -> tuple[Tensor, ChainSums]:
         """Scores (tokens, R, K) and sums at a step."""
-        if self._last is None or not torch.equal(self._last[0], step):
-            factors = torch.stack([torch.ones_like(step), step])
-            nodes = replica_combination(factors, [self._state.nodes, self._along])
-            moves = self._moves + step[:, None, None] * self._turn
-            self._last = (step.clone(), nodes, self._objective.sums(nodes, moves))
-        return self._last[1], self._last[2]
+        new = torch.nonzero(step != self._step).flatten()
+        if new.numel():
+            own = step[new]
+            factors = torch.stack([torch.ones_like(own), own])
+            nodes = replica_combination(factors, [self._of(self._state.nodes, new), self._of(self._along, new)])
+            moves = self._moves[new] + own[:, None, None] * self._turn[new]
+            sums = self._objective.sums(nodes, moves, new)
+            self._nodes[:, new], self._sums.probability[:, new] = nodes, sums.probability
+            self._sums.log_norm[:, new], self._sums.pairs[new] = sums.log_norm, sums.pairs
+            self._step = step.clone()
+        return self._nodes, self._sums
+
+    def _of(self, scores: Tensor, replicas: Tensor) -> Tensor:
+        return scores if replicas.numel() == scores.shape[1] else scores[:, replicas]
 
 
 def _rescaled(objective: ChainObjective, state: ChainState, sums: ChainSums) -> ChainState:

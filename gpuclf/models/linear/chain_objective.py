@@ -90,8 +90,10 @@ class ChainObjective:
         """The scores (R, K, K) float64 of the transitions."""
         return point[self.columns :].to(torch.float64).permute(1, 0, 2).contiguous()
 
-    def sums(self, nodes: Tensor, moves: Tensor) -> ChainSums:
-        return chain_sums(nodes, self.chains.starts, moves, self.chains.weights)
+    def sums(self, nodes: Tensor, moves: Tensor, replicas: Tensor | None = None) -> ChainSums:
+        """The sums of all replicas, or of those in `replicas` (n,) int64, whose nodes and moves are given."""
+        weights = self.chains.weights if replicas is None else self.chains.weights[:, replicas]
+        return chain_sums(nodes, self.chains.starts, moves, weights.contiguous())
 
     def loss(self, sums: ChainSums, nodes: Tensor, moves: Tensor) -> Tensor:
         """C · Σ -log P of the labels, (R,) float64."""
