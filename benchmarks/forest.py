@@ -1,12 +1,15 @@
 """Forests on the semantic role tables beside tree libraries (needs the measuring data; $GPUCLF_DATA or ../shared/data).
 
-    python -m benchmarks.forest                           EWT, 128 trees
-    python -m benchmarks.forest --table wsj_delex --trees 32 --rows 50000
+    python -m benchmarks.forest                            EWT, 128 trees
+    python -m benchmarks.forest --table wsj_delex --limit 300
+    python -m benchmarks.forest --only sorted XGBoost      programs whose name holds one of these words
+    python -m benchmarks.forest --costs                    ours against rows, trees, values; figures/forest-costs.svg
 
-Ours: composed splits (√f and 12·√f candidates), sorted splits with two inputs a node, boosting. Peers: scikit-learn's
-random forest and extra trees on one-hot inputs, XGBoost where it is installed. LightGBM and CatBoost are not run yet,
-nor are peak memory and cost against cardinality measured. Every program gets the training table ready-made in the form
-that it takes; nothing is compiled while the clock runs. CPU seconds count all threads.
+Every program runs in a process of its own, which reads the table in the form that the program takes; only training and
+prediction are timed, CPU seconds of all threads. Nothing is compiled while the clock runs. Peak memory is that of the
+process, libraries and table included. A peer that is not installed, or takes longer than the limit, is said to be so.
+The settings of ours and of XGBoost beyond its defaults were chosen on the development rows of EWT; LightGBM's are
+regularised by hand, as at its defaults it diverges on classes of a few rows.
 """
 
 from __future__ import annotations
@@ -14,7 +17,11 @@ from __future__ import annotations
 import argparse
 import gzip
 import importlib.util
+import json
 import os
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +36,7 @@ from benchmarks.measure import markdown_table, surroundings
 from gpuclf.data.records import Chunk
 from gpuclf.features.categorical import fit_categories
 from gpuclf.features.options import CategoricalOptions
-from gpuclf.features.rows import Rows, Views
+from gpuclf.features.rows import CodeRows, Rows, Views
 from gpuclf.models.forest.options import ForestOptions
 from gpuclf.models.learner import Problem, Replicas
 from gpuclf.models.train_options import TrainOptions
@@ -42,12 +49,13 @@ TESTS = [
     "tests/ops/test_class_slopes.py",
 ]
 INPUTS = ("pred", "pt", "hw", "path", "position", "voice", "subcat")
+SORTED = {"splits": "sorted", "max_features": 2}
 OURS: dict[str, dict[str, Any]] = {
-    "composed": {},
-    "composed 12*sqrt": {"candidates": "12*sqrt"},
-    "sorted": {"splits": "sorted", "max_features": 2},
-    "boosting": {"boosting": True},
-    "boosting on samples": {  # chosen on the development rows of EWT
+    "ours, composed": {},
+    "ours, composed, 12*sqrt": {"candidates": "12*sqrt"},
+    "ours, sorted": SORTED,
+    "ours, boosting": {"boosting": True},
+    "ours, boosting on samples": {
         "boosting": True,
         "n_estimators": 96,
         "gradient_sampling": 0.2,
@@ -56,10 +64,17 @@ OURS: dict[str, dict[str, Any]] = {
         "learning_rate": 0.12,
     },
 }
-XGBOOST: dict[str, dict[str, Any]] = {
-    "XGBoost, its defaults": {"rounds": 40},
-    "XGBoost, depth 10, eta 0.2": {"rounds": 40, "max_depth": 10, "eta": 0.2},
+PEERS: dict[str, tuple[str, dict[str, Any]]] = {  # the package that must be there, and the settings
+    "scikit-learn random forest, one-hot, 16 trees": ("sklearn", {"n_estimators": 16}),
+    "scikit-learn extra trees, one-hot": ("sklearn", {}),
+    "scikit-learn HistGradientBoosting, codes": ("sklearn", {}),
+    "XGBoost, 40 rounds": ("xgboost", {"rounds": 40}),
+    "XGBoost, 100 rounds": ("xgboost", {"rounds": 100}),
+    "XGBoost, depth 10, eta 0.2, 40 rounds": ("xgboost", {"rounds": 40, "max_depth": 10, "eta": 0.2}),
+    "LightGBM, by hand, 100 rounds": ("lightgbm", {"n_estimators": 100}),
+    "CatBoost, 100 rounds": ("catboost", {"iterations": 100}),
 }
+Programs = tuple[Callable[[], Any], Callable[[Any], Any]]
 
 
 def read(path: Path, limit: int | None) -> Chunk:
@@ -88,18 +103,26 @@ class Tables:
         self.gold = np.array([place.get(label, -1) for label in test.labels])
 
 
-def ours(tables: Tables, options: dict[str, Any], trees: int) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
-    """Training, and the predicted classes of the test rows."""
-    chosen, train = ForestOptions.model_validate({"n_estimators": trees, **options}), TrainOptions()
-    labels = torch.from_numpy(tables.y)
-    everything = torch.ones(1, len(labels), dtype=torch.bool)
+def ours(train_rows: Rows, y: NDArray[np.int64], classes: int, options: dict[str, Any]) -> Callable[[], Any]:
+    """Training; gives the predictor."""
+    names = [str(k) for k in range(classes)]
+    chosen, train = ForestOptions.model_validate(options), TrainOptions()
+    everything = torch.ones(1, len(y), dtype=torch.bool)
     replicas = Replicas(torch.tensor([0]), torch.tensor([0]))
-    keys = torch.arange(len(labels))
-    problem = Problem(tables.train, labels, keys, len(tables.classes), Views(everything), replicas)
+    labels, keys = torch.from_numpy(y), torch.arange(len(y))
+    problem = Problem(train_rows, labels, keys, classes, Views(everything), replicas)
 
     def fit() -> Any:
-        loop = BatchLoop(chosen.build(train, tables.classes), problem, train, chosen.max_steps(train))
+        loop = BatchLoop(chosen.build(train, names), problem, train, chosen.max_steps(train))
         return loop.run(lambda report, running: None).predictor
+
+    return fit
+
+
+def _ours(tables: Tables, options: dict[str, Any], trees: int) -> Programs:
+    settings = {"n_estimators": trees, **options}
+    ours(tables.train, tables.y, len(tables.classes), settings | {"max_depth": 1, "n_estimators": 1})()  # compiles
+    fit = ours(tables.train, tables.y, len(tables.classes), settings)
 
     def predict(model: Any) -> NDArray[np.int64]:
         docs = torch.arange(tables.test.num_docs)
@@ -111,51 +134,181 @@ def ours(tables: Tables, options: dict[str, Any], trees: int) -> tuple[Callable[
 
 def codes_of(rows: Rows) -> NDArray[np.int32]:
     """The codes of a table."""
-    codes: NDArray[np.int32] = rows.codes.numpy()  # type: ignore[union-attr]
+    assert isinstance(rows, CodeRows)
+    codes: NDArray[np.int32] = rows.codes.numpy()
     return codes
 
 
-def scikit(tables: Tables, name: str, trees: int) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
-    """A forest of scikit-learn on one-hot inputs."""
-    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+def _scikit(tables: Tables, name: str, settings: dict[str, Any], trees: int) -> Programs:
+    """A forest of scikit-learn on one-hot inputs, or its boosting on codes, of which it takes 255 values an input."""
+    from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.preprocessing import OneHotEncoder
 
+    train, test = codes_of(tables.train), codes_of(tables.test)
+    if "Hist" in name:
+        model = HistGradientBoostingClassifier(random_state=0)
+        return lambda: model.fit(train, tables.y), lambda fitted: fitted.predict(test)
     encoder = OneHotEncoder(handle_unknown="ignore")
-    train, test = encoder.fit_transform(codes_of(tables.train)), encoder.transform(codes_of(tables.test))
-    kind = RandomForestClassifier if name == "random forest" else ExtraTreesClassifier
-    model = kind(n_estimators=trees, n_jobs=torch.get_num_threads(), random_state=0)
-    return lambda: model.fit(train, tables.y), lambda fitted: fitted.predict(test)
+    sparse, new = encoder.fit_transform(train), encoder.transform(test)
+    kind = RandomForestClassifier if "random" in name else ExtraTreesClassifier
+    forest = kind(**({"n_estimators": trees} | settings), n_jobs=torch.get_num_threads(), random_state=0)
+    return lambda: forest.fit(sparse, tables.y), lambda fitted: fitted.predict(new)
 
 
-def xgboost(tables: Tables, options: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
+def _xgboost(tables: Tables, settings: dict[str, Any]) -> Programs:
     """Boosted trees of XGBoost, on its own categorical splits."""
-    import xgboost as peer
+    import xgboost
 
     kinds = ["c"] * len(INPUTS)
     train, test = (
-        peer.DMatrix(codes_of(rows).astype(np.float32), label, feature_types=kinds, enable_categorical=True)
+        xgboost.DMatrix(codes_of(rows).astype(np.float32), label, feature_types=kinds, enable_categorical=True)
         for rows, label in ((tables.train, tables.y), (tables.test, None))
     )
-    settings = {key: value for key, value in options.items() if key != "rounds"}
-    settings |= {"objective": "multi:softprob", "num_class": len(tables.classes), "tree_method": "hist"}
-    settings["nthread"] = torch.get_num_threads()
+    chosen = {key: value for key, value in settings.items() if key != "rounds"}
+    chosen |= {"objective": "multi:softprob", "num_class": len(tables.classes), "tree_method": "hist"}
+    chosen["nthread"] = torch.get_num_threads()
     return (
-        lambda: peer.train(settings, train, options["rounds"]),
+        lambda: xgboost.train(chosen, train, settings["rounds"]),
         lambda fitted: np.asarray(fitted.predict(test)).argmax(1),
     )
 
 
-def measured(name: str, programs: tuple[Callable[[], Any], Callable[[Any], Any]], gold: NDArray[np.int64]) -> list[str]:
-    """A row of the table: accuracy, seconds of training, rows a second of prediction."""
-    fit, predict = programs
+def _lightgbm(tables: Tables, settings: dict[str, Any]) -> Programs:
+    """Boosted trees of LightGBM, on its own categorical splits."""
+    import lightgbm
+
+    train, test = codes_of(tables.train), codes_of(tables.test)
+    model = lightgbm.LGBMClassifier(
+        **settings,
+        learning_rate=0.1,
+        num_leaves=31,
+        min_child_samples=20,
+        min_child_weight=1.0,
+        reg_lambda=10.0,
+        cat_smooth=30.0,
+        cat_l2=30.0,
+        max_cat_threshold=64,
+        n_jobs=torch.get_num_threads(),
+        random_state=0,
+        verbose=-1,
+    )
+    columns = list(range(len(INPUTS)))
+    return lambda: model.fit(train, tables.y, categorical_feature=columns), lambda fitted: fitted.predict(test)
+
+
+def _catboost(tables: Tables, settings: dict[str, Any]) -> Programs:
+    """Boosted trees of CatBoost, on its own target statistics."""
+    import catboost
+
+    columns = list(range(len(INPUTS)))
+    train = catboost.Pool(codes_of(tables.train), tables.y, cat_features=columns)
+    test = catboost.Pool(codes_of(tables.test), cat_features=columns)
+    model = catboost.CatBoostClassifier(
+        **settings,
+        loss_function="MultiClass",
+        thread_count=torch.get_num_threads(),
+        random_seed=0,
+        verbose=False,
+        allow_writing_files=False,
+    )
+    return lambda: model.fit(train), lambda fitted: np.asarray(fitted.predict(test)).ravel()
+
+
+def run_one(name: str, folder: Path, trees: int, rows: int | None) -> dict[str, Any]:
+    """Trains and predicts with one program, in this process."""
+    tables = Tables(folder, rows)
+    if name in OURS:
+        fit, predict = _ours(tables, OURS[name], trees)
+    else:
+        package, settings = PEERS[name]
+        peers: dict[str, Callable[[], Programs]] = {
+            "sklearn": lambda: _scikit(tables, name, settings, trees),
+            "xgboost": lambda: _xgboost(tables, settings),
+            "lightgbm": lambda: _lightgbm(tables, settings),
+            "catboost": lambda: _catboost(tables, settings),
+        }
+        fit, predict = peers[package]()
     wall, cpu = time.perf_counter(), time.process_time()
     model = fit()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    began = time.perf_counter()
+    began = time.process_time()
     said = np.asarray(predict(model))
-    speed = len(gold) / (time.perf_counter() - began)
-    print(f"{name}: done", flush=True)
-    return [name, f"{float((said == gold).mean()):.4f}", f"{cpu:.1f}", f"{wall:.1f}", f"{speed:,.0f}"]
+    spent = time.process_time() - began
+    return {
+        "accuracy": float((said == tables.gold).mean()),
+        "cpu": cpu,
+        "wall": wall,
+        "rows": len(tables.gold) / spent,
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def measured(name: str, command: list[str], limit: float) -> list[str]:
+    """A row of the table: accuracy, seconds of training, rows predicted a CPU second, peak memory."""
+    package = PEERS[name][0] if name in PEERS else None
+    if package is not None and importlib.util.find_spec(package) is None:
+        return [name, "not installed", "", "", "", ""]
+    whole = [sys.executable, "-m", "benchmarks.forest", *command, "--program", name]
+    try:
+        done = subprocess.run(whole, cwd=ROOT, capture_output=True, text=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired:
+        return [name, f"over {limit:.0f} s", "", "", "", ""]
+    if done.returncode:
+        return [name, done.stderr.strip().splitlines()[-1][:80], "", "", "", ""]
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    seconds = (f"{found['cpu']:.1f}", f"{found['wall']:.1f}")
+    return [name, f"{found['accuracy']:.4f}", *seconds, f"{found['rows']:,.0f}", f"{found['memory']:,.0f}"]
+
+
+def costs(folder: Path, figure: Path) -> list[list[str]]:
+    """CPU seconds of sorted forests against rows, trees and values of an input; drawn into `figure`."""
+    tables = Tables(folder, None)
+    classes, draw = len(tables.classes), np.random.default_rng(0)
+    ours(tables.train, tables.y, classes, {"n_estimators": 1, "max_depth": 1, **SORTED})()
+    found: dict[str, list[tuple[int, float]]] = {"rows": [], "trees": [], "values": []}
+    assert isinstance(tables.train, CodeRows)
+    for share in (8, 4, 2, 1):
+        rows = len(tables.y) // share
+        part = CodeRows(tables.train.codes[:rows].contiguous(), tables.train.num_values)
+        found["rows"].append((rows, _spent(ours(part, tables.y[:rows], classes, {"n_estimators": 32, **SORTED}))))
+    for trees in (8, 16, 32, 64):
+        work = ours(tables.train, tables.y, classes, {"n_estimators": trees, **SORTED})
+        found["trees"].append((trees, _spent(work)))
+    for values in (10, 100, 1_000, 10_000, 100_000):
+        codes = torch.from_numpy(draw.integers(1, values + 1, size=(100_000, 2)).astype(np.int32))
+        y = (codes[:, 0].numpy() * 2654435761 % 7 + draw.integers(0, 2, 100_000)) % 7
+        work = ours(CodeRows(codes, (values + 1,) * 2), y, 7, {"n_estimators": 8, "max_depth": 12, **SORTED})
+        found["values"].append((values, _spent(work)))
+    _draw(found, figure)
+    return [[name, f"{size:,}", f"{spent:.2f}"] for name, line in found.items() for size, spent in line]
+
+
+def _spent(work: Callable[[], Any]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def _draw(found: dict[str, list[tuple[int, float]]], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    matplotlib.rcParams["svg.hashsalt"] = "gpuclf"
+    figure, axes = pyplot.subplots(1, len(found), figsize=(10, 3.2), layout="constrained")
+    labels = {
+        "rows": "rows of EWT (32 trees)",
+        "trees": "trees (65,496 rows)",
+        "values": "values an input (100,000 rows, 2 inputs, 8 trees)",
+    }
+    for axis, (name, line) in zip(axes, found.items(), strict=True):
+        axis.plot(*zip(*line, strict=True), marker="o")
+        axis.set(xlabel=labels[name], ylabel="CPU s", ylim=(0, None))
+        if name == "values":
+            axis.set_xscale("log")
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})
 
 
 def main() -> None:
@@ -164,23 +317,33 @@ def main() -> None:
     parser.add_argument("--table", choices=("ewt", "wsj_delex"), default="ewt")
     parser.add_argument("--trees", type=int, default=128)
     parser.add_argument("--rows", type=int, help="training rows, the first ones; all by default")
-    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--limit", type=float, default=1200, help="seconds that a program may take")
+    parser.add_argument("--only", nargs="+", default=[""])
+    parser.add_argument("--costs", action="store_true")
+    parser.add_argument("--program", choices=[*OURS, *PEERS], help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    require_green(TESTS)
+    torch.set_num_threads(chosen.threads)
     data = Path(os.environ.get("GPUCLF_DATA", ROOT.parent / "shared" / "data"))
-    tables = Tables(data / "srl" / chosen.table, chosen.rows)
-    for options in OURS.values():  # compiled before the clock runs
-        ours(tables, options | {"max_depth": 1}, 1)[0]()
-    rows = [measured(name, ours(tables, options, chosen.trees), tables.gold) for name, options in OURS.items()]
-    if not chosen.no_peers:
-        for name in ("random forest", "extra trees"):
-            rows.append(measured(f"scikit-learn {name}", scikit(tables, name, chosen.trees), tables.gold))
-        if importlib.util.find_spec("xgboost") is None:
-            rows.append(["XGBoost", "not installed", "", "", ""])
-        else:
-            rows += [measured(name, xgboost(tables, options), tables.gold) for name, options in XGBOOST.items()]
-    print(surroundings(torch.device("cpu")))
-    print(markdown_table(["program", "accuracy", "CPU s", "wall s", "rows/s predicted"], rows))
+    folder = data / "srl" / chosen.table
+    if chosen.program is not None:
+        print(json.dumps(run_one(chosen.program, folder, chosen.trees, chosen.rows)))
+        return
+    require_green(TESTS)
+    print(surroundings(torch.device("cpu")), flush=True)
+    if chosen.costs:
+        rows = costs(folder, Path(__file__).parent / "figures" / "forest-costs.svg")
+        print(markdown_table(["against", "size", "CPU s"], rows))
+        return
+    command = ["--table", chosen.table, "--trees", str(chosen.trees), "--threads", str(chosen.threads)]
+    command += [] if chosen.rows is None else ["--rows", str(chosen.rows)]
+    rows = []
+    for name in (*OURS, *PEERS):
+        if any(word in name for word in chosen.only):
+            rows.append(measured(name, command, chosen.limit))
+            print(" · ".join(rows[-1]), flush=True)
+    head = ["program", "accuracy", "CPU s", "s", "rows a CPU s", "peak MiB"]
+    print(markdown_table(head, rows))
 
 
 if __name__ == "__main__":
