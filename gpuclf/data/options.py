@@ -51,7 +51,7 @@ class DataOptions(BaseModel):
     group: ColumnRef | None = Field(None, description="column of the group: a group never straddles folds")
     weight: ColumnRef | None = Field(
         None,
-        description="column of how often a document of the training file counts, a number ≥ 0 (vw: `importance`); figures "
+        description="column of how often a training document counts, a number ≥ 0 (vw: `importance`); figures "
         "on held-out and test documents count each of them once",
     )
     columns: list[str] | None = Field(None, description="names of the columns of a file without a header line")

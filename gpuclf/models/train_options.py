@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gpuclf.faults import UserFault
 
-
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -32,7 +31,8 @@ class TrainOptions(BaseModel):
     batch: Annotated[int, Field(ge=1)] | Literal["auto"] = 1  # 1: the exact one-example-at-a-time algorithm
     batch_update: Literal["sum", "mean"] = "sum"
     tol: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None  # relative change of the (averaged) weights
-    optimizer: Literal["sgd", "momentum", "adagrad", "adadelta", "adam", "adamw"] = "adam"  # this and what follows, to compile: networks
+    # From here to `compile`: networks.
+    optimizer: Literal["sgd", "momentum", "adagrad", "adadelta", "adam", "adamw"] = "adam"
     learning_rate: Positive = 1e-3
     weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # not of offsets
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9  # of momentum; of adam and adamw: beta1

@@ -35,6 +35,14 @@ def learner(request: pytest.FixtureRequest) -> dict[str, object]:
 
 
 @pytest.fixture
+def weighing(learner: dict[str, object]) -> dict[str, object]:
+    """Every learner that reads features of whatever kind, and not words alone."""
+    if "sparse" not in LEARNERS[str(learner["type"])].reads:
+        pytest.skip("reads sequences of words, and the case has none")
+    return learner
+
+
+@pytest.fixture
 def last_weights(learner: dict[str, object]) -> dict[str, object]:
     """Every learner, without averaging: once its last epoch has no mistake, it is right on the training documents.
 

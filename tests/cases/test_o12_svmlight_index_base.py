@@ -11,10 +11,10 @@ from tests.cli.drive import Gpuclf, about_model, metrics_of, vocabulary
 
 
 def test_later_files_are_read_by_the_base_of_the_training_file(
-    gpuclf: Gpuclf, case: Path, learner: dict[str, Any]
+    gpuclf: Gpuclf, case: Path, weighing: dict[str, Any]
 ) -> None:
     config = gpuclf.config(
-        learner, data={"train": case / "train.svm"}, features={"type": "as_given"}, test={"file": case / "test.svm"}
+        weighing, data={"train": case / "train.svm"}, features={"type": "as_given"}, test={"file": case / "test.svm"}
     )
     run, output = gpuclf.train(config)
     assert "from 0" in output.err, "the guess is printed"

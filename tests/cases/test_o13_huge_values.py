@@ -21,9 +21,9 @@ def test_values_that_float32_cannot_hold_are_refused_by_line_and_feature(gpuclf:
 
 
 def test_the_largest_values_finish_or_are_refused_but_no_model_of_nan_is_saved(
-    gpuclf: Gpuclf, case: Path, learner: dict[str, Any]
+    gpuclf: Gpuclf, case: Path, weighing: dict[str, Any]
 ) -> None:
-    config = gpuclf.config(learner, data={"train": case / "ok.svm"}, features={"type": "as_given"})
+    config = gpuclf.config(weighing, data={"train": case / "ok.svm"}, features={"type": "as_given"})
     run = gpuclf.folder / "run"
     output = gpuclf("train", config, f"run.dir={run}")
     if output.code == 0:
@@ -34,5 +34,5 @@ def test_the_largest_values_finish_or_are_refused_but_no_model_of_nan_is_saved(
         assert len(output.errors) == 1
         assert not (run / "model.safetensors").exists()
         assert not (run / "model.json").exists()
-        naive = not LEARNERS[learner["type"]].train_keys
+        naive = not LEARNERS[weighing["type"]].train_keys
         assert ("negative" if naive else "norm: l2") in output.err

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.drive import Gpuclf
 
 
+@pytest.mark.usefixtures("weighing")
 def test_columns_and_categories_are_found_by_name(gpuclf: Gpuclf, case: Path, last_weights: dict[str, Any]) -> None:
     data = {"train": case / "train.csv", "categorical": ["country", "size"]}
     run = gpuclf.trained(last_weights, data=data, features={"type": "table"})

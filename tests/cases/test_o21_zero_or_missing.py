@@ -10,16 +10,16 @@ import pytest
 from tests.cli.drive import Gpuclf
 
 
-def test_written_and_left_out_zeros_are_one_thing(gpuclf: Gpuclf, case: Path, learner: dict[str, Any]) -> None:
+def test_written_and_left_out_zeros_are_one_thing(gpuclf: Gpuclf, case: Path, weighing: dict[str, Any]) -> None:
     sections = {"features": {"type": "as_given"}}
-    run = gpuclf.trained(learner, data={"train": case / "train.svm"}, **sections)
+    run = gpuclf.trained(weighing, data={"train": case / "train.svm"}, **sections)
     said = [
         gpuclf.done("predict", run, case / name, "--format", "jsonl").records
         for name in ("implicit.svm", "explicit.svm")
     ]
     assert [record["label"] for record in said[0]] == ["1", "2"]
     assert [record["scores"] for record in said[0]] == [record["scores"] for record in said[1]]
-    stripped = gpuclf.trained(learner, data={"train": case / "stripped.svm"}, **sections)
+    stripped = gpuclf.trained(weighing, data={"train": case / "stripped.svm"}, **sections)
     for name in ("model.safetensors", "model.json"):
         assert (run / name).read_bytes() == (stripped / name).read_bytes()
 
@@ -35,11 +35,13 @@ def test_forests_of_every_kind(gpuclf: Gpuclf, case: Path, more: dict[str, Any])
 
 
 def test_a_dense_table_of_the_same_numbers_gives_the_same_scores(
-    gpuclf: Gpuclf, case: Path, learner: dict[str, Any]
+    gpuclf: Gpuclf, case: Path, weighing: dict[str, Any]
 ) -> None:
-    sparse = gpuclf.trained(learner, data={"train": case / "train.svm"}, features={"type": "as_given"})
+    if weighing["type"] == "feedforward":
+        pytest.skip("its first weights are drawn by the features' names, and the table's are others")
+    sparse = gpuclf.trained(weighing, data={"train": case / "train.svm"}, features={"type": "as_given"})
     data = {"train": case / "train.csv", "numeric": ["f1", "f2", "f3"]}
-    dense = gpuclf.trained(learner, data=data, features={"type": "table"})
+    dense = gpuclf.trained(weighing, data=data, features={"type": "table"})
     scores = [
         [record["scores"] for record in gpuclf.done("predict", run, file, "--format", "jsonl").records]
         for run, file in ((sparse, case / "implicit.svm"), (dense, case / "dense.csv"))

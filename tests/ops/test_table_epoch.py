@@ -1,4 +1,4 @@
-"""Update rules against torch.optim, and the table that makes up for missed steps against the one that makes them all."""
+"""Update rules against torch.optim; a table that makes up for missed steps against one that makes them all."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class DecomposableOptions(LearnerOptions):
     budget_share: Annotated[float, Field(gt=0, le=1)] = 0.01
     permutations: Count = 999
     max_clique: Annotated[StrictInt, Field(ge=2)] | None = None
-    max_cells: Annotated[float, Field(ge=2)] | None = None
+    max_cells: Annotated[float, Field(ge=2, allow_inf_nan=False)] | None = None
     max_edges: Annotated[StrictInt, Field(ge=0)] | None = None
     fixed: Edges = ()
     forbidden: Edges = ()
