@@ -46,6 +46,8 @@ def test_it_counts_as_an_error_among_held_out_documents_too(
     sections: dict[str, Any] = {"validation": {"file": case / "test.txt"}}
     if "max_epochs" in LEARNERS[last_weights["type"]].train_keys:
         sections["train"] = {"max_epochs": 4, "early_stopping": {"metric": "macro_f1", "patience": 2}}
+        if "learning_rate" in LEARNERS[last_weights["type"]].train_keys:
+            sections["train"] |= {"max_epochs": 20, "learning_rate": 0.05}
     config = gpuclf.config(last_weights, data={"train": case / "train.txt"}, **sections)
     run, output = gpuclf.train(config)
     assert "classes that the training file does not have: yew" in output.err
