@@ -97,6 +97,10 @@ class Network:
         parts = [torch.full((s.numel(),), float(n.endswith("running_var"))) for n, s in self.buffers.items()]
         return torch.cat([torch.zeros(0), *parts])
 
+    def named(self, parameters: Tensor, buffers: Tensor) -> dict[str, Tensor]:
+        """Views of one replica's parameters (P,) and buffers (Q,) by the modules' names."""
+        return {**_views(parameters, self.shapes), **_views(buffers, self.buffers)}
+
     def compile(self) -> None:
         """Loss and gradients by torch.compile from now on; shapes may differ from portion to portion."""
         self._run = torch.compile(self._loss, dynamic=True)
@@ -110,7 +114,7 @@ class Network:
     ) -> tuple[Tensor, list[Tensor]]:
         """The scores, and the activations of each layer of `shape.widths()` (B, units)."""
         self.module.eval()
-        named = {**_views(parameters, self.shapes), **_views(buffers, self.buffers)}
+        named = self.named(parameters, buffers)
         none: list[Tensor | None] = [None] * len(self.shape.widths())
         with torch.no_grad():
             return functional_call(self.module, named, (sums, none, *self._extra(self.layout(entries.lengths))))

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from gpuclf.data.atomic_write import atomic_write, named_faults
 from gpuclf.faults import UserFault
+from gpuclf.models.neural.predictor import NeuralPredictor
 from gpuclf.optim.calibration import calibrator_name
 from gpuclf.report.export.arrays import write_arrays
 from gpuclf.report.export.linear_parts import linear_parts
 from gpuclf.report.export.onnx_graph import write_onnx
+from gpuclf.report.export.onnx_network import BAG_FILES, network_files, write_network
 from gpuclf.report.export.text_weights import write_text
 from gpuclf.report.export.vectoriser import vectoriser
 from gpuclf.train.model_file import Model
@@ -19,7 +21,7 @@ from gpuclf.train.model_file import Model
 FILES = {
     "text": ("weights.tsv",),
     "sklearn": ("sklearn.npz", "sklearn.json"),
-    "onnx": ("dense.onnx", "sparse.onnx", "onnx.json"),
+    "onnx": BAG_FILES,  # of a network that reads words in their order: see network_files
 }
 
 
@@ -36,8 +38,9 @@ def export(model: Model, target: str, folder: Path) -> Sequence[Path]:
 
     UserFault where one is there already, or the model cannot be said in the target's terms.
     """
-    parts = linear_parts(model)
-    paths = [folder / name for name in FILES[target]]
+    network = model.predictor if target == "onnx" and isinstance(model.predictor, NeuralPredictor) else None
+    parts = linear_parts(model) if network is None else None
+    paths = [folder / name for name in (FILES[target] if network is None else network_files(network))]
     for path in paths:
         if path.exists():
             raise UserFault("is there already", file=path, remedy="move it away, or give another folder with --out")
@@ -46,6 +49,10 @@ def export(model: Model, target: str, folder: Path) -> Sequence[Path]:
             folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
             raise UserFault("is a file, not a folder", file=folder, remedy="give another --out") from error
+    if parts is None:
+        assert network is not None
+        write_network(model, network, paths)
+        return paths
     if target == "text":
         write_text(parts, paths[0])
     elif target == "sklearn":

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gpuclf.faults import UserFault
 from gpuclf.models.linear.bernoulli_predictor import BernoulliPredictor
 from gpuclf.models.linear.predictor import LinearPredictor
+from gpuclf.models.neural.predictor import NeuralPredictor
 from gpuclf.optim.calibration import Calibrator
 from gpuclf.train.model_file import Model
 
@@ -37,7 +38,12 @@ def linear_parts(model: Model) -> LinearParts:
     """The parts of a model. UserFault for one that is not linear in its features."""
     predictor = model.predictor
     if not isinstance(predictor, LinearPredictor | BernoulliPredictor):
-        raise UserFault("the model is not linear, and only linear models can be exported", key="model.type")
+        network = isinstance(predictor, NeuralPredictor)
+        raise UserFault(
+            "the model is not linear, and only linear models and networks can be exported",
+            key="model.type",
+            remedy="export --to onnx" if network else None,
+        )
     if predictor.impossible is not None:
         raise UserFault(
             "with smoothing 0 a feature excludes classes, which no weight can say",
@@ -46,7 +52,13 @@ def linear_parts(model: Model) -> LinearParts:
         )
     presence = isinstance(predictor, BernoulliPredictor)
     table = predictor.weights[:, 0].cpu().numpy()
-    assert model.col_scale is not None, "a linear model has scales"
+    return table_parts(model, table, table[0].copy(), presence)
+
+
+def table_parts(model: Model, table: NDArray[np.float32], offset: NDArray[np.float32], presence: bool) -> LinearParts:
+    """The parts of a model whose scores, or first sums, are linear: table (V + 1, K or sums), whose first row is that
+    of no feature. presence: values count as 1, and have no scale."""
+    assert model.col_scale is not None, "sparse rows have scales"
     col_scale = model.col_scale[1:].cpu().numpy()
     used = np.flatnonzero(col_scale)
     names = model.encoder.names
@@ -57,7 +69,7 @@ def linear_parts(model: Model) -> LinearParts:
         norm="none" if presence else model.features.norm,
         binary=presence,
         weights=np.ascontiguousarray(table[1:][used]),
-        offset=table[0].copy(),
+        offset=offset,
         probabilities=model.probabilities,
         calibrator=model.calibrator,
     )

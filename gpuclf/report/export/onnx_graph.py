@@ -1,4 +1,5 @@
-"""A linear scorer as ONNX graphs: one for dense rows, one for the non-zero values of sparse rows.
+"""A linear scorer as ONNX graphs: one for dense rows, one for the non-zero values of sparse rows. What stands behind a
+linear first layer can be given; its sums are then products too.
 
 Cutting texts stays outside: the operators for strings that ONNX has know neither our token pattern nor normal forms.
 The inputs are values as the encoder gives them (counts, 1 for binary, 1 + ln count for sublinear), with features
@@ -13,7 +14,7 @@ both:   scores (documents, K) float32, class (documents,) int64 (ties: the first
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ import numpy as np
 from gpuclf import __version__
 from gpuclf.data.atomic_write import atomic_write
 from gpuclf.faults import UserFault
+from gpuclf.optim.calibration import Calibrator
 from gpuclf.report.export.linear_parts import LinearParts
 from gpuclf.report.export.onnx_calibration import add_probabilities
 
@@ -46,6 +48,14 @@ class Graph:
         self.nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
         return output
 
+    def add_both(self, operator: str, inputs: Sequence[str], **attributes: Any) -> tuple[str, str]:
+        """A node with two outputs, whose names it returns."""
+        from onnx import helper
+
+        outputs = [f"{operator.lower()}_{len(self.nodes)}_{part}" for part in range(2)]
+        self.nodes.append(helper.make_node(operator, list(inputs), outputs, **attributes))
+        return outputs[0], outputs[1]
+
     def constant(self, name: str, value: Any) -> str:
         """A constant tensor; returns its name."""
         from onnx import numpy_helper
@@ -54,23 +64,29 @@ class Graph:
         return name
 
 
+Behind = Callable[[Graph, str], None]  # adds the node "scores" (documents, K) behind the products of this name
+
+
 def write_onnx(parts: LinearParts, dense: Path, sparse: Path) -> None:
-    """Writes both models. UserFault where onnx is not installed, or the weights are more than such a file may hold."""
-    try:
-        import onnx  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise UserFault("export --to onnx needs onnx", remedy="pip install 'gpuclf[onnx]'") from error
-    if parts.weights.nbytes > _LARGEST:
-        raise UserFault(
-            f"the weights take {parts.weights.nbytes:,} bytes, an ONNX file holds 2 GB",
-            remedy="export --to sklearn, or train with fewer features",
-        )
+    """Writes both models. UserFault: see `check_possible`."""
+    check_possible(parts.weights.nbytes, "export --to sklearn, or train with fewer features")
     atomic_write(dense, dense_model(parts).SerializeToString())
     atomic_write(sparse, sparse_model(parts).SerializeToString())
 
 
-def dense_model(parts: LinearParts) -> Any:
-    """The ModelProto for dense rows."""
+def check_possible(size: int, remedy: str) -> None:
+    """UserFault where onnx is not installed, or weights of `size` bytes are more than such a file may hold: remedy says
+    what to do about that."""
+    try:
+        import onnx  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise UserFault("export --to onnx needs onnx", remedy="pip install 'gpuclf[onnx]'") from error
+    if size > _LARGEST:
+        raise UserFault(f"the weights take {size:,} bytes, an ONNX file holds 2 GB", remedy=remedy)
+
+
+def dense_model(parts: LinearParts, behind: Behind | None = None) -> Any:
+    """The ModelProto for dense rows. behind: what makes scores of the products, if not the parts' offset."""
     from onnx import TensorProto, helper
 
     graph = Graph()
@@ -85,11 +101,11 @@ def dense_model(parts: LinearParts) -> Any:
         x = graph.add("Div", [x, _one_for_zero(graph, norm, one)])
     products = graph.add("MatMul", [x, graph.constant("weights", parts.weights)])
     inputs = [helper.make_tensor_value_info("values", TensorProto.FLOAT, ["documents", len(parts.features)])]
-    return _finished(graph, parts, products, inputs)
+    return _scored(graph, parts, products, behind, inputs)
 
 
-def sparse_model(parts: LinearParts) -> Any:
-    """The ModelProto for the values of sparse rows."""
+def sparse_model(parts: LinearParts, behind: Behind | None = None) -> Any:
+    """The ModelProto for the values of sparse rows; see `dense_model`."""
     from onnx import TensorProto, helper
 
     graph = Graph()
@@ -107,14 +123,14 @@ def sparse_model(parts: LinearParts) -> Any:
         x = graph.add("Div", [x, graph.add("Gather", [_one_for_zero(graph, norm, one), "row"])])
     rows = graph.add("Gather", [graph.constant("weights", parts.weights), "feature"])
     products = graph.add("Mul", [rows, graph.add("Unsqueeze", [x, last])])
-    width = graph.constant("classes", np.array([len(parts.classes)], dtype=np.int64))
+    width = graph.constant("width", np.array([parts.weights.shape[1]], dtype=np.int64))
     shape = graph.add("Concat", ["documents", width], axis=0)
     empty = graph.add("ConstantOfShape", [shape], value=zero)
     sums = graph.add("ScatterND", [empty, place, products], reduction="add")
     kinds = (("row", TensorProto.INT64), ("feature", TensorProto.INT64), ("value", TensorProto.FLOAT))
     inputs = [helper.make_tensor_value_info(name, kind, ["n"]) for name, kind in kinds]
     inputs.append(helper.make_tensor_value_info("documents", TensorProto.INT64, [1]))
-    return _finished(graph, parts, sums, inputs)
+    return _scored(graph, parts, sums, behind, inputs)
 
 
 def _presence(graph: Graph, value: str) -> str:
@@ -127,21 +143,30 @@ def _one_for_zero(graph: Graph, norm: str, one: str) -> str:
     return graph.add("Where", [graph.add("Equal", [norm, zero]), one, norm])
 
 
-def _finished(graph: Graph, parts: LinearParts, products: str, inputs: Sequence[Any]) -> Any:
-    """The model with offset, class and probabilities behind the products (documents, K); checked."""
+def _scored(graph: Graph, parts: LinearParts, products: str, behind: Behind | None, inputs: Sequence[Any]) -> Any:
+    """The model with scores and all else behind the products (documents, K or sums)."""
+    if behind is None:
+        graph.add("Add", [products, graph.constant("offset", parts.offset)], "scores")
+    else:
+        behind(graph, products)
+    return finished(graph, len(parts.classes), parts.probabilities, parts.calibrator, inputs)
+
+
+def finished(
+    graph: Graph, classes: int, probabilities: bool, calibrator: Calibrator | None, inputs: Sequence[Any]
+) -> Any:
+    """The model with class and probabilities behind the node "scores" (documents, K); checked."""
     from onnx import TensorProto, checker, helper
 
-    classes = len(parts.classes)
-    graph.add("Add", [products, graph.constant("offset", parts.offset)], "scores")
-    if parts.probabilities:
-        add_probabilities(graph, "scores", classes, parts.calibrator, "probabilities")
-    judged = "scores" if parts.calibrator is None else "probabilities"
+    if probabilities:
+        add_probabilities(graph, "scores", classes, calibrator, "probabilities")
+    judged = "scores" if calibrator is None else "probabilities"
     graph.add("ArgMax", [judged], "class", axis=1, keepdims=0)
     outputs = [
         helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["documents", classes]),
         helper.make_tensor_value_info("class", TensorProto.INT64, ["documents"]),
     ]
-    if parts.probabilities:
+    if probabilities:
         outputs.append(helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["documents", classes]))
     made = helper.make_graph(graph.nodes, "gpuclf", inputs, outputs, initializer=graph.constants)
     opsets = [helper.make_opsetid("", OPSET)]

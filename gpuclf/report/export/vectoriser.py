@@ -40,6 +40,24 @@ def vectoriser(model: Model, parts: LinearParts) -> dict[str, Any]:
     }
 
 
+def token_reader(model: Model, words: list[str]) -> dict[str, Any]:
+    """The record of a model that reads words in their order: in place of features, `words`, of which the first has
+    number 1. A text is brought into the normal form `unicode`, in lower case where `lowercase` says so, and into that
+    form again; its words are what token_pattern (as Python's `re` takes it) finds, max_len of them at most."""
+    options = model.features
+    return {
+        "format": FORMAT,
+        "classes": list(model.classes),
+        "words": words,
+        "unicode": options.normalize,
+        "lowercase": options.lowercase,
+        "token_pattern": compile_pattern(options.token_pattern).pattern,
+        "max_len": options.max_len,
+        "options": options.model_dump(mode="json", exclude={"vectors"}),
+        "calibration": None if model.calibrator is None else _calibration(model.calibrator),
+    }
+
+
 def _calibration(calibrator: Calibrator) -> dict[str, Any]:
     """The method and its numbers, as gpuclf.optim.calibration says what they mean."""
     tensors, values = flatten(calibrator)
