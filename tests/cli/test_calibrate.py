@@ -68,12 +68,13 @@ def test_it_is_learnt_from_the_out_of_fold_scores_of_the_chosen_cell(
 
 @pytest.mark.parametrize("learner", every_learner(), ids=str)
 def test_every_learner(gpuclf: Gpuclf, data: dict[str, Any], learner: str) -> None:
-    run = gpuclf.trained(every_learner()[learner], **data, folds={"k": 3}, calibrate="platt")
+    model = every_learner()[learner]
+    run = gpuclf.trained(model, **data, folds={"k": 3}, calibrate="platt")
     metrics = metrics_of(run)
     record = metrics["calibration"]
     assert (record["method"], record["rows"], record["documents"]) == ("platt", "out_of_fold", 150)
     assert 0 < record["after"]["log_loss"] < math.log(3), "it says more than that there are three classes"
-    assert ("before" in record) == LEARNERS[every_learner()[learner]["type"]].probabilities
+    assert ("before" in record) == LEARNERS[model["type"]].model_validate(model).probabilities
     for name, value in record["after"].items():
         assert metrics["out_of_fold"][name] == pytest.approx(value, rel=1e-4)
 

@@ -28,7 +28,9 @@ def class_counts(
     device, num_views = val.device, train.shape[0]
     weight = (train & (labels >= 0)).to(torch.float64)
     weight = weight if weights is None else weight * weights
-    documents = weight @ (labels[:, None] == torch.arange(num_classes, device=device)).to(torch.float64)
+    labelled = torch.nonzero(labels >= 0).flatten()
+    documents = torch.zeros((num_views, num_classes), dtype=torch.float64, device=device)
+    documents.index_add_(1, labels[labelled], weight[:, labelled])
     if row_scale is not None:
         weight = weight * (row_scale != 0 if binary else row_scale)
     doc = torch.repeat_interleave(torch.arange(labels.numel(), device=device), crow.diff())
