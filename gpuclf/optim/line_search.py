@@ -31,6 +31,7 @@ def wolfe_step(
     low, low_slope = torch.zeros_like(step), slope
     high, high_slope = torch.full_like(step, torch.inf), torch.zeros_like(step)
     taken = torch.zeros_like(step)
+    nearer = torch.zeros_like(step)  # how often in a row the far end has come nearer
     searching = step > 0
     slack = rounding * value.abs()
     for _ in range(_MOST):
@@ -44,6 +45,7 @@ def wolfe_step(
         good = low_enough & (steep.abs() <= flatter * slope.abs())
         taken = torch.where(searching & good, step, taken)
         beyond = ~low_enough | (steep > 0)
+        nearer = torch.where(beyond, nearer + 1, 0.0)
         high = torch.where(searching & beyond, step, high)
         high_slope = torch.where(searching & beyond, torch.where(finite, steep, 0.0), high_slope)
         short = searching & ~beyond
@@ -51,13 +53,19 @@ def wolfe_step(
         # The best that is known to go down, should the search end without a step that satisfies both.
         taken = torch.where(searching & ~good & low_enough, step, taken)
         searching = searching & ~good
-        step = torch.where(searching, _next(step, low, low_slope, high, high_slope), step)
+        step = torch.where(searching, _next(step, low, low_slope, high, high_slope, nearer), step)
     return taken
 
 
-def _next(step: Tensor, low: Tensor, low_slope: Tensor, high: Tensor, high_slope: Tensor) -> Tensor:
-    """Where the slope, taken as linear between the ends of the bracket, is 0; four times as far without an end."""
+def _next(step: Tensor, low: Tensor, low_slope: Tensor, high: Tensor, high_slope: Tensor, nearer: Tensor) -> Tensor:
+    """Where the slope, taken as linear between the ends of the bracket, is 0; four times as far without an end.
+
+    Where it bends sharply near the low end, such points creep up to it: once the high end has moved twice in a row,
+    they lie at a half of the bracket at most, then at a quarter, a sixteenth, and so on.
+    """
     width = high - low
     share = low_slope / (low_slope - high_slope)
     share = torch.where((high_slope > 0) & torch.isfinite(share), share.clamp(0.05, 0.95), 0.3)
+    most = torch.where(nearer > 1, 0.5 ** (2.0 ** (nearer - 2).clamp(0, 3)), 1.0)
+    share = torch.minimum(share, most)
     return torch.where(torch.isinf(high), 4.0 * step, low + share * width)

@@ -78,7 +78,7 @@ def test_all_of_them_together(gpuclf: Gpuclf) -> None:
     assert "in the training file the features leave 0.1667 open (1 of 6 documents)" in out
 
 
-@pytest.mark.parametrize("learner", every_learner(), ids=str)
+@pytest.mark.parametrize("learner", [name for name in every_learner() if name != "text_cnn"], ids=str)
 def test_every_learner(gpuclf: Gpuclf, learner: str) -> None:
     train = lines(("x", "a b", 4), ("y", "b c", 4), ("x", "c d", 2), ("y", "d", 1))
     test = lines(("x", "a", 3), ("y", "c", 2), ("x", "d", 2), ("y", "d", 1), ("y", "a c", 1))
