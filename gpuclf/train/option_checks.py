@@ -63,7 +63,7 @@ def faults_of(
     if classifies and not {"folds", "validation", "model", "select"} & set(unsure):
         faults += _one_standard_error_faults(options)
     if not {"data", "features"} & set(unsure):
-        faults += [fault for cell in cells for fault in _feature_faults(cell.options.features.type, options.data)]
+        faults += [fault for cell in cells for fault in _feature_faults(cell.options, options.data)]
         faults += _idle_data_keys(options)
     if not {"features", "model"} & set(unsure):
         faults += [fault for cell in cells for fault in _row_faults(cell.options)]
@@ -173,11 +173,18 @@ def _stopping_faults(options: ExperimentOptions) -> Iterator[UserFault]:
         )
 
 
-def _feature_faults(features: str, data: DataOptions) -> Iterator[UserFault]:
-    holds = _contents(data)
-    types = {"features": "as_given", "table": "table", "sentences": "word_types", "contexts": "word_sense"}
+def _feature_faults(cell: ExperimentOptions, data: DataOptions) -> Iterator[UserFault]:
+    features, holds = cell.features.type, _contents(data)
+    of_sentences = "token_context" if cell.model.task == "classify" else "word_types"
+    types = {"features": "as_given", "table": "table", "sentences": of_sentences, "contexts": "word_sense"}
     wanted = types.get(holds, "bag_of_words")
-    others = (("word_types", "texts"), ("categorical", "table"), ("token_context", "sentences"), ("token_ids", "texts"))
+    others = (
+        ("word_types", "texts"),
+        ("word_types", "sentences"),
+        ("categorical", "table"),
+        ("token_context", "sentences"),
+        ("token_ids", "texts"),
+    )
     if features == wanted or (features, holds) in others:
         return
     reasons = {
