@@ -35,7 +35,7 @@ from gpuclf.features.rows import SequenceRows
 from gpuclf.features.token_context import TokenContext, fit_token_context
 from gpuclf.features.views import fit_views
 from gpuclf.models.learner import Problem, Replicas
-from gpuclf.models.linear.crf import CrfOptions
+from gpuclf.models.sequence.crf import CrfOptions
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.train.loop import BatchLoop
 

@@ -14,8 +14,6 @@ from gpuclf.models.forest.predictor import ForestPredictor
 from gpuclf.models.learner import LearnerOptions
 from gpuclf.models.linear.arow import ArowOptions
 from gpuclf.models.linear.bernoulli_predictor import BernoulliPredictor
-from gpuclf.models.linear.chain_predictor import ChainPredictor
-from gpuclf.models.linear.crf import CrfOptions
 from gpuclf.models.linear.cw import CwOptions
 from gpuclf.models.linear.logistic import LogisticOptions
 from gpuclf.models.linear.mira import MiraOptions, Pa2Options
@@ -27,6 +25,8 @@ from gpuclf.models.linear.scw import ScwOptions
 from gpuclf.models.linear.svm import SvmOptions
 from gpuclf.models.neural.options import FeedforwardOptions, TextCnnOptions
 from gpuclf.models.neural.predictor import NeuralPredictor
+from gpuclf.models.sequence.chain_predictor import ChainPredictor
+from gpuclf.models.sequence.crf import CrfOptions
 from gpuclf.models.tagger.options import TypeTaggerOptions
 from gpuclf.models.tagger.predictor import TypeTagger
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gpuclf.metrics.ranking import log_probabilities
-from gpuclf.models.linear.chain_predictor import ChainPredictor
 from gpuclf.models.linear.predictor import LinearPredictor
+from gpuclf.models.sequence.chain_predictor import ChainPredictor
 from gpuclf.report.ending import ending
 from gpuclf.report.forest_text import importances, tree_lines
 from gpuclf.report.graph_facts import GraphFacts

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from gpuclf.features.rows import SequenceRows, Views
 from gpuclf.models.learner import Problem, Replicas
-from gpuclf.models.linear.chain_descent import ChainDescent
-from gpuclf.models.linear.chain_objective import ChainObjective
-from gpuclf.models.linear.chain_predictor import ChainPredictor
 from gpuclf.models.replica_axis import take_replicas
+from gpuclf.models.sequence.chain_descent import ChainDescent
+from gpuclf.models.sequence.chain_objective import ChainObjective
+from gpuclf.models.sequence.chain_predictor import ChainPredictor
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.ops.sparse_gradient import columns_of
 from gpuclf.train.loop import BatchLoop

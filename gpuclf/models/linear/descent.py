@@ -28,11 +28,11 @@ from torch import Tensor
 
 from gpuclf.models.learner import Problem
 from gpuclf.models.linear.dual import DualDescent
-from gpuclf.models.linear.objective import Aim, Objective, float_type, option, still_to_fall
+from gpuclf.models.linear.objective import Aim, Objective, still_to_fall
 from gpuclf.models.linear.predictor import LinearPredictor
-from gpuclf.models.linear.training_rows import sparse
 from gpuclf.models.linear.view_rows import ViewRows, view_rows
 from gpuclf.models.replica_axis import put_replicas, replica_field, take_replicas
+from gpuclf.models.replica_rows import float_type, option, sparse
 from gpuclf.ops.dual_epoch import has_kernel
 from gpuclf.ops.replica_vectors import replica_combination, replica_dots
 from gpuclf.optim.lbfgs import History, descent_direction, empty_history, forget, next_slot, remember, rescaled

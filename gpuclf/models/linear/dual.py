@@ -17,12 +17,12 @@ import torch
 from torch import Tensor
 
 from gpuclf.models.learner import Problem
-from gpuclf.models.linear.objective import Aim, float_type
+from gpuclf.models.linear.objective import Aim
 from gpuclf.models.linear.online import streams_of
 from gpuclf.models.linear.predictor import LinearPredictor
-from gpuclf.models.linear.training_rows import sparse
 from gpuclf.models.linear.view_rows import ViewRows, view_rows
 from gpuclf.models.replica_axis import replica_field
+from gpuclf.models.replica_rows import float_type, sparse
 from gpuclf.ops.dual_epoch import DualModel, DualRows, dual_epoch
 from gpuclf.ops.replica_vectors import replica_dots
 

@@ -8,16 +8,15 @@ import torch
 from torch import Tensor
 
 from gpuclf.models.learner import Problem
-from gpuclf.models.linear.spaces import WeightSpace, parts_of_rows, parts_of_views
-from gpuclf.models.linear.training_rows import row_weights, spans_of, sparse
-from gpuclf.models.linear.view_rows import ViewRows
+from gpuclf.models.linear.training_rows import row_weights
+from gpuclf.models.linear.view_rows import ViewRows, parts_of_views
+from gpuclf.models.replica_rows import option, spans_of, sparse
+from gpuclf.models.weight_space import WeightSpace, parts_of_rows
 from gpuclf.ops.replica_vectors import replica_combination, replica_dots
 from gpuclf.ops.sparse_gradient import Columns
 from gpuclf.optim.losses import Loss
 from gpuclf.optim.orthant import pseudo_gradient
 from gpuclf.optim.penalties import Penalty
-
-_SMALL = 1 << 20  # weights of a replica up to which all is float64
 
 _VANISHED = 1e-3  # times tol: slopes beside the first ones that are as good as none
 _CAUTION = 1.5  # times the limit of the geometric series; seen: the distance is 0.5 to 1.3 times it
@@ -142,15 +141,3 @@ def still_to_fall(values: Tensor) -> Tensor:
 
 def _square(vector: Tensor) -> Tensor:
     return replica_dots([(vector, vector)])[0]
-
-
-def option(problem: Problem, key: str, default: float) -> Tensor:
-    """An option of the replicas (R,) float64."""
-    like = torch.full((len(problem.replicas),), default, dtype=torch.float64)
-    return problem.replicas.options.get(key, like).to(problem.labels.device)
-
-
-def float_type(problem: Problem) -> torch.dtype:
-    """The type to compute in: float64 for small models, where it costs nothing."""
-    small = (sparse(problem).num_features + 1) * problem.num_classes <= _SMALL
-    return torch.float64 if small else torch.float32

@@ -16,8 +16,8 @@ from torch import Tensor
 from gpuclf.faults import UserFault
 from gpuclf.models.learner import Problem
 from gpuclf.models.linear.cost_matrix import read_cost_matrix
-from gpuclf.models.linear.objective import option
 from gpuclf.models.linear.online import TRAIN_KEYS, OnlineState
+from gpuclf.models.replica_rows import option
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.ops.instance_epoch import InstanceModel, InstanceRule, instance_epoch
 from gpuclf.ops.online_epoch import Counts, Model, Rule, ScaledRows, Streams, online_epoch

@@ -19,11 +19,11 @@ import torch
 from torch import Tensor
 
 from gpuclf.models.learner import Problem
-from gpuclf.models.linear.objective import Aim, Objective, float_type, option
+from gpuclf.models.linear.objective import Aim, Objective
 from gpuclf.models.linear.online import streams_of
 from gpuclf.models.linear.predictor import LinearPredictor
-from gpuclf.models.linear.training_rows import sparse
 from gpuclf.models.replica_axis import replica_field
+from gpuclf.models.replica_rows import float_type, option, sparse
 from gpuclf.ops.replica_vectors import replica_dots
 from gpuclf.ops.sparse_gradient import Columns, columns_of
 from gpuclf.ops.stochastic_epoch import Portion, StochasticModel, StochasticRule, stochastic_epoch

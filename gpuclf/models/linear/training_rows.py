@@ -1,55 +1,18 @@
-"""The rows that the replicas of a problem train on, and how much each counts."""
+"""How much each of the rows counts that the replicas of a problem train on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
-from gpuclf.features.rows import SparseRows
 from gpuclf.models.learner import Problem
+from gpuclf.models.replica_rows import Span
 
 ClassWeight = Literal["balanced"] | dict[str, float] | None
-
-
-@dataclass(frozen=True)
-class Span:
-    """Neighbouring replicas of one view: its number, its training rows (n,) int64, and its scales or None."""
-
-    replicas: slice
-    view: int
-    docs: Tensor
-    col_scale: Tensor | None
-    row_scale: Tensor | None
-
-    @property
-    def size(self) -> int:
-        return int(self.replicas.stop - self.replicas.start)
-
-
-def spans_of(problem: Problem) -> list[Span]:
-    """The spans of a problem's replicas, in their order; unlabelled rows train nobody."""
-    views, labelled = problem.views, problem.labels >= 0
-    numbers, counts = torch.unique_consecutive(problem.replicas.view, return_counts=True)
-    rows: dict[int, Tensor] = {}
-    spans, start = [], 0
-    for view, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-        if view not in rows:
-            rows[view] = torch.nonzero(views.train[view] & labelled).flatten()
-        col_scale = None if views.col_scale is None else views.col_scale[view]
-        row_scale = None if views.row_scale is None else views.row_scale[view]
-        spans.append(Span(slice(start, start + count), view, rows[view], col_scale, row_scale))
-        start += count
-    return spans
-
-
-def sparse(problem: Problem) -> SparseRows:
-    assert isinstance(problem.rows, SparseRows), "a linear model works on sparse rows"
-    return problem.rows
 
 
 def row_weights(problem: Problem, spans: Sequence[Span], factor: Tensor, class_weight: Tensor | str | None) -> Tensor:

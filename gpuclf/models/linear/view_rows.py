@@ -9,13 +9,15 @@ training document has are left out. Views are kept apart: a fold's matrix is tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from gpuclf.models.learner import Problem
-from gpuclf.models.linear.training_rows import Span, spans_of, sparse
+from gpuclf.models.replica_rows import Span, spans_of, sparse
+from gpuclf.models.weight_space import Part
 from gpuclf.ops.sparse_gradient import Columns
 
 
@@ -147,3 +149,10 @@ def _with_merged(
     docs[own], vals[own] = owners, length
     cols[own] = torch.arange(first, first + owners.numel(), device=doc.device)
     return docs, cols, vals
+
+
+def parts_of_views(made: ViewRows, spans: Sequence[Span]) -> list[Part]:
+    """The matrices of the views."""
+    return [
+        Part(s.replicas, s.docs, made.crow[s.view], made.col, made.val, made.columns(s.view), None, None) for s in spans
+    ]

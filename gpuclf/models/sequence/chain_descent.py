@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from gpuclf.models.learner import Problem
-from gpuclf.models.linear.chain_objective import ChainObjective, sequences
-from gpuclf.models.linear.chain_predictor import ChainPredictor
-from gpuclf.models.linear.objective import float_type
 from gpuclf.models.replica_axis import replica_field
+from gpuclf.models.replica_rows import float_type
+from gpuclf.models.sequence.chain_objective import ChainObjective, sequences
+from gpuclf.models.sequence.chain_predictor import ChainPredictor
 from gpuclf.ops.chain_sums import ChainSums
 from gpuclf.ops.replica_vectors import replica_combination, replica_dots
 from gpuclf.ops.sparse_gradient import Columns, columns_of
@@ -30,7 +30,7 @@ _FRESH = 16  # iterations after which the Hessian's diagonal is taken anew; the 
 @dataclass(frozen=True)
 class ChainState:
     """After `count` iterations, over the tokens by feature (`made`). point, gradient, inverse (V+1+K, R, K): see
-    gpuclf.models.linear.chain_objective; nodes (tokens, R, K): scores of the point.
+    gpuclf.models.sequence.chain_objective; nodes (tokens, R, K): scores of the point.
 
     value, gap, length (R,) float64: F; relative estimate of F above its minimum; the last step along its direction.
     """

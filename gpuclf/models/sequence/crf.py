@@ -8,9 +8,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from gpuclf.models.learner import Learner, LearnerOptions
-from gpuclf.models.linear.chain_descent import MEMORY, ChainDescent
-from gpuclf.models.linear.regularised import Positive
-from gpuclf.models.train_options import TrainOptions
+from gpuclf.models.sequence.chain_descent import MEMORY, ChainDescent
+from gpuclf.models.train_options import Positive, TrainOptions
 
 
 class CrfOptions(LearnerOptions):

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.features.rows import SparseRows
-from gpuclf.models.linear.training_rows import Span
-from gpuclf.models.linear.view_rows import ViewRows
+from gpuclf.models.replica_rows import Span
 from gpuclf.ops.sparse_gradient import Columns, sparse_gradient
 from gpuclf.ops.sparse_scores import sparse_scores
 
@@ -32,13 +31,6 @@ class Part:
 def parts_of_rows(rows: SparseRows, columns: Columns, spans: Sequence[Span]) -> list[Part]:
     """The problem's own rows, scaled as each view says."""
     return [Part(s.replicas, s.docs, rows.crow, rows.col, rows.val, columns, s.col_scale, s.row_scale) for s in spans]
-
-
-def parts_of_views(made: ViewRows, spans: Sequence[Span]) -> list[Part]:
-    """The matrices of the views."""
-    return [
-        Part(s.replicas, s.docs, made.crow[s.view], made.col, made.val, made.columns(s.view), None, None) for s in spans
-    ]
 
 
 @dataclass(frozen=True)

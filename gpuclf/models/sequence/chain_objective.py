@@ -13,9 +13,8 @@ from torch import Tensor
 
 from gpuclf.features.rows import SequenceRows
 from gpuclf.models.learner import Problem
-from gpuclf.models.linear.objective import option
-from gpuclf.models.linear.spaces import WeightSpace, parts_of_rows
-from gpuclf.models.linear.training_rows import spans_of
+from gpuclf.models.replica_rows import option, spans_of
+from gpuclf.models.weight_space import WeightSpace, parts_of_rows
 from gpuclf.ops.chain_sums import ChainSums, chain_sums
 from gpuclf.ops.replica_vectors import replica_dots
 from gpuclf.ops.sparse_gradient import Columns
