@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from gpuclf.features.review_words import ReviewWords
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.tagged_types import TypeCorpus
 
@@ -40,6 +41,35 @@ class SequenceRows(SparseRows):
     """
 
     starts: Tensor
+
+
+@dataclass(frozen=True)
+class ReviewRows(SequenceRows):
+    """Sentences that make reviews, a row each token: `reviews` says which sentences, and their content words.
+
+    token_word (docs,) int32: the content word that a token is, -1 for none (a stop word, a sign, a word that was not in
+    the training reviews or the unlabelled ones). unlabelled: reviews without labels or rows, for the content model
+    alone; no view holds them out, and new reviews (encoded for prediction) bring none.
+    """
+
+    token_word: Tensor
+    reviews: ReviewWords
+    unlabelled: ReviewWords | None = None
+
+    def known_words(self, train: Tensor) -> Tensor:
+        """(views, num_words) bool: the words that a view may use, for train (views, docs) bool as in Views. They stand
+        in two reviews at least, of those that it trains on and the unlabelled ones."""
+        first = self.starts[self.reviews.starts[:-1]]  # a review's first token, if it has any
+        empty = self.starts[self.reviews.starts[1:]] == first
+        everywhere = torch.zeros(self.reviews.num_words, dtype=torch.int64, device=self.token_word.device)
+        if self.unlabelled is not None:
+            everywhere += self.unlabelled.documents(torch.ones_like(self.unlabelled.starts[1:], dtype=torch.bool))
+        found = []
+        for mask in train:
+            trained = torch.zeros_like(empty)
+            trained[~empty] = mask[first[~empty]]
+            found.append(everywhere + self.reviews.documents(trained) >= 2)
+        return torch.stack(found)
 
 
 @dataclass(frozen=True)
@@ -124,14 +154,24 @@ def concatenate_sparse(first: SparseRows, second: SparseRows) -> SparseRows:
     )
     if isinstance(joined, SequenceRows):
         assert isinstance(second, SequenceRows)
-        return replace(joined, starts=torch.cat([joined.starts, second.starts[1:] + joined.starts[-1]]))
+        joined = replace(joined, starts=torch.cat([joined.starts, second.starts[1:] + joined.starts[-1]]))
+    if isinstance(joined, ReviewRows):
+        assert isinstance(second, ReviewRows)
+        words = torch.cat([joined.token_word, second.token_word])
+        return replace(joined, token_word=words, reviews=joined.reviews.joined(second.reviews))
     return joined
 
 
 def sparse_to(rows: SparseRows, device: torch.device) -> SparseRows:
     """The same rows on `device`."""
     moved = replace(rows, crow=rows.crow.to(device), col=rows.col.to(device), val=rows.val.to(device))
-    return replace(moved, starts=moved.starts.to(device)) if isinstance(moved, SequenceRows) else moved
+    if isinstance(moved, SequenceRows):
+        moved = replace(moved, starts=moved.starts.to(device))
+    if isinstance(moved, ReviewRows):
+        unlabelled = None if moved.unlabelled is None else moved.unlabelled.to(device)
+        words, reviews = moved.token_word.to(device), moved.reviews.to(device)
+        return replace(moved, token_word=words, reviews=reviews, unlabelled=unlabelled)
+    return moved
 
 
 def rows_to(rows: Rows, device: torch.device) -> Rows:
