@@ -6,7 +6,7 @@ A replica has converged when F is at most tol · F above its minimum, by the est
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -25,6 +25,31 @@ from gpuclf.optim.line_search import wolfe_step
 MEMORY = 6  # steps that L-BFGS remembers
 _SLACK = 3.0  # how far the estimate with the diagonal of the Hessian is corrected
 _FRESH = 16  # iterations after which the Hessian's diagonal is taken anew; the first ones come sooner
+
+
+class Descended(Protocol):
+    """An objective over points (M, R, K) whose rows from the second on are penalised; see ChainObjective's methods.
+
+    Scores of points, `nodes` and `moves`, are linear in them and have the replicas on axes 1 and 0.
+    """
+
+    def nodes(self, point: Tensor) -> Tensor: ...
+
+    def moves(self, point: Tensor) -> Tensor: ...
+
+    def sums(self, nodes: Tensor, moves: Tensor, replicas: Tensor | None = None) -> ChainSums: ...
+
+    def empty_norms(self) -> Tensor:
+        """Room for the normalisers of all sentences, replicas on axis 1."""
+        ...
+
+    def loss(self, sums: ChainSums, nodes: Tensor, moves: Tensor) -> Tensor: ...
+
+    def by_score(self, sums: ChainSums) -> tuple[Tensor, Tensor]: ...
+
+    def value_and_gradient(self, point: Tensor, sums: ChainSums, nodes: Tensor) -> tuple[Tensor, Tensor]: ...
+
+    def inverse_diagonal(self, sums: ChainSums) -> Tensor: ...
 
 
 @dataclass(frozen=True)
@@ -61,50 +86,11 @@ class ChainDescent:
         dtype = float_type(problem)
         made = columns_of(rows.crow, rows.col, rows.val.to(dtype), rows.num_features)
         objective = ChainObjective.of(problem, made, self.C)
-        point = objective.zero(problem.num_classes, dtype)
-        nodes = objective.nodes(point)
-        sums = objective.sums(nodes, objective.moves(point))
-        value, gradient = objective.value_and_gradient(point, sums, nodes)
-        state = ChainState(
-            count=0,
-            made=made,
-            history=empty_history(MEMORY, point),
-            point=point,
-            nodes=nodes,
-            gradient=gradient,
-            inverse=objective.inverse_diagonal(sums),
-            value=value,
-            gap=torch.zeros_like(value),
-            length=torch.zeros_like(value),
-        )
-        return _measured(state)
+        return started(objective, made, objective.zero(problem.num_classes, dtype))
 
     def step(self, problem: Problem, state: ChainState) -> ChainState:
-        """One iteration: a quasi-Newton direction, a Wolfe step along it, and what it taught."""
-        objective = ChainObjective.of(problem, state.made, self.C)
-        direction = descent_direction(state.history, state.gradient, state.inverse)
-        search = _Line(objective, state, direction)
-        slope = replica_dots([(direction, state.gradient)])[0]
-        rounding = 1e-13 if state.point.dtype == torch.float64 else 1e-7
-        length = wolfe_step(search, state.value, slope, torch.ones_like(slope), rounding)
-        moved, change = next_slot(state.history)
-        replica_combination(length[None], [direction], out=moved)
-        point = state.point + moved
-        nodes, sums = search.at(length)
-        value, gradient = objective.value_and_gradient(point, sums, nodes)
-        torch.sub(gradient, state.gradient, out=change)
-        history = forget(remember(state.history, gradient, state.inverse, replica_dots), length == 0)
-        after = replace(
-            state,
-            count=state.count + 1,
-            history=history,
-            point=point,
-            nodes=nodes,
-            gradient=gradient,
-            value=value,
-            length=length,
-        )
-        return _measured(_rescaled(objective, after, sums))
+        """One iteration of L-BFGS."""
+        return descended(ChainObjective.of(problem, state.made, self.C), state)
 
     def finished(self, problem: Problem, state: ChainState) -> Tensor:
         """Converged, as the module says. A replica that finds no lower point has not."""
@@ -123,11 +109,58 @@ class ChainDescent:
         return {"objective": state.value, "gap": state.gap, "step_size": state.length}
 
 
+def started(objective: Descended, made: Columns, point: Tensor) -> ChainState:
+    """The state at a point from which an objective is to be minimised, with no memory of steps."""
+    nodes = objective.nodes(point)
+    sums = objective.sums(nodes, objective.moves(point))
+    value, gradient = objective.value_and_gradient(point, sums, nodes)
+    state = ChainState(
+        count=0,
+        made=made,
+        history=empty_history(MEMORY, point),
+        point=point,
+        nodes=nodes,
+        gradient=gradient,
+        inverse=objective.inverse_diagonal(sums),
+        value=value,
+        gap=torch.zeros_like(value),
+        length=torch.zeros_like(value),
+    )
+    return _measured(state)
+
+
+def descended(objective: Descended, state: ChainState) -> ChainState:
+    """One iteration: a quasi-Newton direction, a Wolfe step along it, and what it taught."""
+    direction = descent_direction(state.history, state.gradient, state.inverse)
+    search = _Line(objective, state, direction)
+    slope = replica_dots([(direction, state.gradient)])[0]
+    rounding = 1e-13 if state.point.dtype == torch.float64 else 1e-7
+    length = wolfe_step(search, state.value, slope, torch.ones_like(slope), rounding)
+    moved, change = next_slot(state.history)
+    replica_combination(length[None], [direction], out=moved)
+    point = state.point + moved
+    nodes, sums = search.at(length)
+    value, gradient = objective.value_and_gradient(point, sums, nodes)
+    torch.sub(gradient, state.gradient, out=change)
+    history = forget(remember(state.history, gradient, state.inverse, replica_dots), length == 0)
+    after = replace(
+        state,
+        count=state.count + 1,
+        history=history,
+        point=point,
+        nodes=nodes,
+        gradient=gradient,
+        value=value,
+        length=length,
+    )
+    return _measured(_rescaled(objective, after, sums))
+
+
 class _Line:
     """F along a direction as a function of the step (R,). Scores and sums of a replica are made anew only where its
     step changes."""
 
-    def __init__(self, objective: ChainObjective, state: ChainState, direction: Tensor):
+    def __init__(self, objective: Descended, state: ChainState, direction: Tensor):
         self._objective, self._state = objective, state
         self._along, self._turn = objective.nodes(direction), objective.moves(direction)
         here, there = state.point[1:], direction[1:]
@@ -135,9 +168,7 @@ class _Line:
         self._moves = objective.moves(state.point)
         self._step = torch.full_like(state.value, torch.nan)
         self._nodes = torch.empty_like(state.nodes)
-        self._sums = ChainSums(
-            torch.empty_like(objective.chains.weights), torch.empty_like(state.nodes), torch.empty_like(self._moves)
-        )
+        self._sums = ChainSums(objective.empty_norms(), torch.empty_like(state.nodes), torch.empty_like(self._moves))
 
     def __call__(self, step: Tensor) -> tuple[Tensor, Tensor]:
         """Value and slope, each (R,) float64; of a replica that has ended its search, at step 0, any."""
@@ -168,7 +199,7 @@ class _Line:
         return scores if replicas.numel() == scores.shape[1] else scores[:, replicas]
 
 
-def _rescaled(objective: ChainObjective, state: ChainState, sums: ChainSums) -> ChainState:
+def _rescaled(objective: Descended, state: ChainState, sums: ChainSums) -> ChainState:
     """With the Hessian's diagonal of now, where it is time to take it again."""
     count = state.count
     if not ((count <= _FRESH and count & (count - 1) == 0) or count % _FRESH == 0):

@@ -94,6 +94,10 @@ class ChainObjective:
         weights = self.chains.weights if replicas is None else self.chains.weights[:, replicas]
         return chain_sums(nodes, self.chains.starts, moves, weights.contiguous())
 
+    def empty_norms(self) -> Tensor:
+        """Room for normalisers (sentences, R)."""
+        return torch.empty_like(self.chains.weights)
+
     def loss(self, sums: ChainSums, nodes: Tensor, moves: Tensor) -> Tensor:
         """C · Σ -log P of the labels, (R,) float64."""
         chains = self.chains
