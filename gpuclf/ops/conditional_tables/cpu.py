@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpuclf.ops.kernel import kernel
+from gpuclf.ops.kernel import inner_kernel, kernel
 
 _DENSE = 4096  # cells that a stratum's table may have whatever the number of rows
 _SLACK = 1e-9
@@ -65,6 +65,17 @@ def dense_cells(codes: Any, num_values: Any, members: Any, cells: Any, table: An
     return count
 
 
+@inner_kernel
+def slot_of(table: Any, stored: Any, key: int) -> int:
+    """Where a key stands in the open-addressed table of places in `stored`, or the free slot where it would."""
+    mask = table.size - 1
+    mixed = key * np.int64(-7046029254386353131)
+    slot = (mixed ^ (mixed >> 31)) & mask
+    while table[slot] >= 0 and stored[table[slot]] != key:
+        slot = (slot + 1) & mask
+    return int(slot)
+
+
 @kernel
 def renumber(cells: Any, table: Any, stored: Any) -> int:
     """Replaces keys (n,) int64 by numbers in the order of their first occurrence; how many there are."""
@@ -72,10 +83,7 @@ def renumber(cells: Any, table: Any, stored: Any) -> int:
     count = 0
     for n in range(cells.size):
         key = cells[n]
-        mixed = key * np.int64(-7046029254386353131)
-        slot = (mixed ^ (mixed >> 31)) & (slots - 1)
-        while table[slot] >= 0 and stored[table[slot]] != key:
-            slot = (slot + 1) & (slots - 1)
+        slot = slot_of(table, stored, key)
         if table[slot] < 0:
             table[slot] = count
             stored[count] = key
@@ -156,60 +164,95 @@ def _pair(
 ) -> None:  # fmt: skip
     """The figures of one pair, stratum after stratum; a pair of many values is counted in a hash table."""
     total, seen, cells = 0.0, 0.0, 0.0
-    slots = table.size
     for s in range(count):
-        held, values_a, values_b = 0, 0, 0
-        for n in range(start[s], start[s + 1]):
-            a, b = left[n], right[n]
-            values_a += count_a[a] == 0
-            values_b += count_b[b] == 0
-            count_a[a] += 1
-            count_b[b] += 1
-            key = np.int64(a) * width + b
-            if dense:
-                if joint[key] == 0:
-                    touched[held] = key
-                    held += 1
-                joint[key] += 1
-            else:
-                mixed = key * np.int64(-7046029254386353131)
-                slot = (mixed ^ (mixed >> 31)) & (slots - 1)
-                while table[slot] >= 0 and stored[table[slot]] != key:
-                    slot = (slot + 1) & (slots - 1)
-                if table[slot] < 0:
-                    table[slot] = held
-                    stored[held] = key
-                    touched[held] = slot
-                    joint[held] = 0
-                    held += 1
-                joint[table[slot]] += 1
-        rows = start[s + 1] - start[s]
+        first, end = start[s], start[s + 1]
+        held, values_a, values_b = _count(
+            left, right, width, dense, first, end, count_a, count_b, joint, touched, table, stored
+        )
         if power == 0.0:
-            total += logs[rows]
+            total += logs[end - first] + _log_sums(left, right, dense, first, end, held, logs, count_a, count_b, joint,
+                                                   touched)  # fmt: skip
+        else:
+            total += _ratios(left, right, width, dense, first, end, held, power, count_a, count_b, joint, touched,
+                             stored)  # fmt: skip
         for i in range(held):
-            place = touched[i] if dense else i
-            key = touched[i] if dense else stored[i]
-            if power == 0.0:
-                total += logs[joint[place]]
-            else:
-                expected = count_a[key // width] * count_b[key % width] / rows
-                total += joint[place] * (joint[place] / expected) ** power
-            joint[place] = 0
+            joint[touched[i] if dense else i] = 0
             if not dense:
                 table[touched[i]] = -1
-        for n in range(start[s], start[s + 1]):
-            if power == 0.0:
-                total -= logs[count_a[left[n]]] + logs[count_b[right[n]]]
-            count_a[left[n]] = 0
-            count_b[right[n]] = 0
         seen += (values_a - 1) * (values_b - 1)
         cells += held + 1 - values_a - values_b
-    if power == 0.0:
-        found[0] = max(2 * total, 0.0)
-    else:
-        found[0] = max(2 / (power * (power + 1)) * (total - left.size), 0.0)
+    scaled = 2 * total if power == 0.0 else 2 / (power * (power + 1)) * (total - left.size)
+    found[0] = max(scaled, 0.0)
     found[1] = seen
     found[2] = cells
+
+
+@inner_kernel
+def _count(
+    left: Any, right: Any, width: int, dense: bool, first: int, end: int,
+    count_a: Any, count_b: Any, joint: Any, touched: Any, table: Any, stored: Any,
+) -> Any:  # fmt: skip
+    """Counts a stratum's rows: how many cells, values of a and values of b occur.
+
+    touched: the cells of `joint` that hold a count where these are numbered by values, else the slots of the table.
+    """
+    held, values_a, values_b = 0, 0, 0
+    for n in range(first, end):
+        a, b = left[n], right[n]
+        values_a += count_a[a] == 0
+        values_b += count_b[b] == 0
+        count_a[a] += 1
+        count_b[b] += 1
+        key = np.int64(a) * width + b
+        if dense:
+            if joint[key] == 0:
+                touched[held] = key
+                held += 1
+            joint[key] += 1
+        else:
+            slot = slot_of(table, stored, key)
+            if table[slot] < 0:
+                table[slot] = held
+                stored[held] = key
+                touched[held] = slot
+                joint[held] = 0
+                held += 1
+            joint[table[slot]] += 1
+    return held, values_a, values_b
+
+
+@inner_kernel
+def _log_sums(
+    left: Any, right: Any, dense: bool, first: int, end: int, held: int, logs: Any,
+    count_a: Any, count_b: Any, joint: Any, touched: Any,
+) -> float:  # fmt: skip
+    """L(ab) − L(a) − L(b) of a counted stratum; each value's logarithm is taken once, so its count becomes 0."""
+    total = 0.0
+    for i in range(held):
+        total += logs[joint[touched[i] if dense else i]]
+    for n in range(first, end):
+        total -= logs[count_a[left[n]]] + logs[count_b[right[n]]]
+        count_a[left[n]] = 0
+        count_b[right[n]] = 0
+    return total
+
+
+@inner_kernel
+def _ratios(
+    left: Any, right: Any, width: int, dense: bool, first: int, end: int, held: int, power: float,
+    count_a: Any, count_b: Any, joint: Any, touched: Any, stored: Any,
+) -> float:  # fmt: skip
+    """Σ O (O / E)^power of a counted stratum, whose values' counts become 0."""
+    total = 0.0
+    for i in range(held):
+        place = touched[i] if dense else i
+        key = touched[i] if dense else stored[i]
+        expected = count_a[key // width] * count_b[key % width] / (end - first)
+        total += joint[place] * (joint[place] / expected) ** power
+    for n in range(first, end):
+        count_a[left[n]] = 0
+        count_b[right[n]] = 0
+    return total
 
 
 @kernel
