@@ -228,7 +228,7 @@ def test_strong_l1_leaves_the_offset_alone_and_weak_l1_keeps_some_zeros() -> Non
 
 
 def test_primal_and_dual_methods_agree_where_many_features_are_of_one_document_alone() -> None:
-    """Where gpuclf.models.linear.view_rows makes one feature of several."""
+    """Where gpuclf.models.view_rows makes one feature of several."""
     x, y = data(docs=25, features=80, seed=3)
     x[:, 40:] *= (torch.rand(25, 40, generator=torch.Generator().manual_seed(1)) < 0.1).float()
     assert int(((x != 0).sum(0) == 1).sum()) > 10

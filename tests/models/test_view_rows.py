@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gpuclf.features.rows import Views
 from gpuclf.models.learner import Problem, Replicas
-from gpuclf.models.linear.view_rows import ViewRows, view_rows
+from gpuclf.models.view_rows import ViewRows, view_rows
 from tests.models.test_regularised import data, problem
 
 

@@ -15,7 +15,7 @@ the duality gap is at `tol` before (but 5), and more for replicas whose gap fall
 than the optimiser would, which goes on from the weights of the others. On a device without a kernel for such an epoch,
 which is one document after the other, the optimiser starts at 0: that is, on CUDA.
 
-L-BFGS, Newton's method and gradient descent work on the matrices of gpuclf.models.linear.view_rows.
+L-BFGS, Newton's method and gradient descent work on the matrices of gpuclf.models.view_rows.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from torch import Tensor
 
 from gpuclf.models.learner import Problem
 from gpuclf.models.linear.dual import DualDescent
-from gpuclf.models.linear.objective import Aim, Objective, still_to_fall
+from gpuclf.models.linear.objective import Aim, Objective
 from gpuclf.models.linear.predictor import LinearPredictor
-from gpuclf.models.linear.view_rows import ViewRows, view_rows
 from gpuclf.models.replica_axis import put_replicas, replica_field, take_replicas
 from gpuclf.models.replica_rows import float_type, option, sparse
+from gpuclf.models.view_rows import ViewRows, view_rows
 from gpuclf.ops.dual_epoch import has_kernel
 from gpuclf.ops.replica_vectors import replica_combination, replica_dots
+from gpuclf.optim.falling import still_to_fall
 from gpuclf.optim.lbfgs import History, descent_direction, empty_history, forget, next_slot, remember, rescaled
 from gpuclf.optim.line_search import wolfe_step
 from gpuclf.optim.newton import newton_direction

@@ -20,9 +20,9 @@ from gpuclf.models.learner import Problem
 from gpuclf.models.linear.objective import Aim
 from gpuclf.models.linear.online import streams_of
 from gpuclf.models.linear.predictor import LinearPredictor
-from gpuclf.models.linear.view_rows import ViewRows, view_rows
 from gpuclf.models.replica_axis import replica_field
 from gpuclf.models.replica_rows import float_type, sparse
+from gpuclf.models.view_rows import ViewRows, view_rows
 from gpuclf.ops.dual_epoch import DualModel, DualRows, dual_epoch
 from gpuclf.ops.replica_vectors import replica_dots
 

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from gpuclf.models.learner import Problem
 from gpuclf.models.linear.training_rows import row_weights
-from gpuclf.models.linear.view_rows import ViewRows, parts_of_views
 from gpuclf.models.replica_rows import option, spans_of, sparse
+from gpuclf.models.view_rows import ViewRows, parts_of_views
 from gpuclf.models.weight_space import WeightSpace, parts_of_rows
 from gpuclf.ops.replica_vectors import replica_combination, replica_dots
 from gpuclf.ops.sparse_gradient import Columns
@@ -19,7 +19,6 @@ from gpuclf.optim.orthant import pseudo_gradient
 from gpuclf.optim.penalties import Penalty
 
 _VANISHED = 1e-3  # times tol: slopes beside the first ones that are as good as none
-_CAUTION = 1.5  # times the limit of the geometric series; seen: the distance is 0.5 to 1.3 times it
 _SLACK = 3.0  # how far the estimate with the Hessian's diagonal is corrected; seen: the distance is 0.7 to 2.2 times it
 
 
@@ -125,18 +124,6 @@ class Objective:
         if inverse is not None:
             above = torch.minimum(above, 0.5 * _SLACK * products[1])
         return square.sqrt(), torch.where((self.ridge > 0) & (square > 0), above / value, 0.0)
-
-
-def still_to_fall(values: Tensor) -> Tensor:
-    """How far a falling sequence is above its limit, (R,), from its last numbers (R, 2n+1), the latest one last.
-
-    Of the falls over the last n steps and over the n before them, the further ones are taken as a geometric series
-    (Aitken 1926). Infinite where the falls do not become smaller.
-    """
-    middle = values.shape[1] // 2
-    before, lately = values[:, 0] - values[:, middle], values[:, middle] - values[:, -1]
-    shrinks = (lately > 0) & (lately < before) & torch.isfinite(before)
-    return torch.where(shrinks, _CAUTION * lately * lately / (before - lately), torch.inf)
 
 
 def _square(vector: Tensor) -> Tensor:
