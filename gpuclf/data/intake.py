@@ -169,6 +169,26 @@ class Intake:
         self._given += copies
         return copies
 
+    def admit_parts(self, line: int, parts: int, *, id: str | None = None, group: str | None = None) -> bool:
+        """Whether a record is taken that makes `parts` documents: its id with :1, :2, …, one group, one record.
+
+        They have no labels of their own.
+        """
+        assert not self.labelled, "parts have no labels"
+        name = id if id is not None else str(self._number + 1)
+        if self._is_repeated(line, name):
+            return False
+        self._number += 1
+        if self.failed:
+            return False
+        self._ids += [f"{name}:{part}" for part in range(1, parts + 1)]
+        self._lines += [line] * parts
+        self._groups += [name if group is None else group] * parts
+        self.report.records += 1
+        self.pending += parts
+        self._given += 1
+        return True
+
     def _labels_fit(self, line: int, labels: Sequence[str]) -> bool:
         if not labels:
             self.bad(line, "no label", "give it one")
@@ -182,6 +202,11 @@ class Intake:
             )
             return False
         return True
+
+    @property
+    def number(self) -> int:
+        """The number of the last record that was seen, taken or not."""
+        return self._number
 
     def knows_id(self, id: str) -> bool:
         """Whether an earlier record has this id, given by the file."""

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gpuclf.data.intake import Body, Intake, SentenceBody, TextBody
-from gpuclf.data.options import COLUMNS_OF_WORDS, CONTEXT_FORMATS, FORMATS, PROPBANK, SENTENCE_FORMATS, DataOptions
+from gpuclf.data.options import (
+    COLUMNS_OF_WORDS,
+    CONTEXT_FORMATS,
+    FORMATS,
+    PROPBANK,
+    REVIEWS,
+    SENTENCE_FORMATS,
+    DataOptions,
+)
 from gpuclf.data.paths import as_written, require_file
 from gpuclf.data.readers.conll import ConllParser
 from gpuclf.data.readers.conllu import ConlluParser
@@ -21,6 +29,7 @@ from gpuclf.data.readers.line_reader import LineParser, LineReader
 from gpuclf.data.readers.lines import LinesParser
 from gpuclf.data.readers.parquet import ParquetReader, refuse_compressed
 from gpuclf.data.readers.propbank import PropbankReader
+from gpuclf.data.readers.reviews import ReviewBody, ReviewsParser
 from gpuclf.data.readers.senseval import SensevalParser
 from gpuclf.data.readers.sentences import SentencesParser
 from gpuclf.data.readers.svmlight import IndexedBody, SvmlightParser
@@ -70,6 +79,7 @@ _PARSERS: dict[str, Callable[[Intake, Any, Source | None], LineParser]] = {
     "sentences": lambda intake, body, _: SentencesParser(intake, body),
     "wsd": lambda intake, body, _: WsdParser(intake, body),
     "senseval": lambda intake, body, _: SensevalParser(intake, body),
+    "reviews": lambda intake, body, _: ReviewsParser(intake, body),
 }
 
 
@@ -176,6 +186,8 @@ def _body(format: str, options: DataOptions, labelled: bool) -> Body:
         )
     if format in SENTENCE_FORMATS and (format, options.tokenize) != ("sentences", "words"):
         return SentenceBody(with_gold=labelled and options.gold is not None and format in COLUMNS_OF_WORDS)
+    if format == REVIEWS:
+        return ReviewBody(with_spans=labelled)
     bodies: dict[str, Callable[[], Body]] = {"svmlight": IndexedBody, "vw": NamedBody}
     bodies |= dict.fromkeys(CONTEXT_FORMATS, ContextBody)
     return bodies.get(format, TextBody)()
@@ -203,7 +215,7 @@ def _line_parser(
     weighted: bool = False,
 ) -> tuple[Intake, LineParser]:
     body = _body(report.format, options, labelled)
-    sentences = report.format in SENTENCE_FORMATS
+    sentences = report.format in (*SENTENCE_FORMATS, REVIEWS)
     intake = Intake(report, options, body, labelled=labelled, limit=limit, sentences=sentences, weighted=weighted)
     if report.format == "svmlight":
         given = None if options.index_base == "auto" else options.index_base

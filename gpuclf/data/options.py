@@ -26,10 +26,12 @@ Format = Literal[
     "wsd",
     "senseval",
     "propbank",
+    "reviews",
 ]
 FORMATS: tuple[str, ...] = get_args(Format)
 COLUMNS_OF_WORDS = ("conll", "conllu")  # formats with one word a line
 PROPBANK = "propbank"
+REVIEWS = "reviews"
 SENTENCE_FORMATS = (*COLUMNS_OF_WORDS, "sentences")
 CONTEXT_FORMATS = ("wsd", "senseval")  # contexts of one ambiguous word
 ColumnRef = str | int  # a column by its name, or by its place counted from 0
@@ -92,6 +94,14 @@ class DataOptions(BaseModel):
     )
     trees: ConfigPath | None = Field(None, description="propbank: bracketed trees that .prop files point into")
     annotations: ConfigPath | None = Field(None, description="propbank: folder that a list of files is relative to")
+    aspects: dict[str, str] | None = Field(
+        None,
+        description="reviews: the aspect of each category, * for any characters, NONE for no aspect; by default "
+        "SemEval's ENTITY#ATTRIBUTE of restaurants becomes food, service, ambiance, value, overall",
+    )
+    unlabelled: list[ConfigPath] = Field(
+        [], description="reviews: further files without labels, read beside `train` for a model of their topics"
+    )
     limit: int | None = Field(None, ge=1, description="read only so many documents of the training file")
 
     @field_validator("index_base", mode="before")
@@ -126,6 +136,15 @@ class DataOptions(BaseModel):
             raise ValueError("name at least one text column")
         for ref in refs:
             cls._place_is_not_negative(ref)
+        return value
+
+    @field_validator("aspects")
+    @classmethod
+    def _some_aspect(cls, value: dict[str, str] | None) -> dict[str, str] | None:
+        if value is not None and not all(name.strip() for name in (*value, *value.values())):
+            raise ValueError("categories and aspects have names; NONE stands for no aspect")
+        if value == {}:
+            raise ValueError("maps no category; leave it out, or write {category: aspect}")
         return value
 
     @field_validator("label_prefix")

@@ -63,8 +63,26 @@ class Contexts:
 
 
 @dataclass(frozen=True)
+class Reviews:
+    """Documents as sentences of reviews: review r has the sentences starts[r] to starts[r + 1], one document each.
+
+    starts (reviews+1,) int64; ids, businesses: by review, None for a business that is not named; texts: the sentences,
+    as they stand in the file; begins (sentences,) int64: where each begins in its review, for a review given as one
+    text, else -1. spans: of each sentence (start, end, aspect), in characters (code points), rising and disjoint; None
+    where they are not asked for.
+    """
+
+    starts: NDArray[np.int64]
+    ids: list[str]
+    businesses: list[str | None]
+    texts: list[str]
+    begins: NDArray[np.int64]
+    spans: list[list[tuple[int, int, str]]] | None = None
+
+
+@dataclass(frozen=True)
 class Chunk:
-    """Consecutive documents of one file. Exactly one of texts, indexed, named, sentences, contexts is given.
+    """Consecutive documents of one file. Exactly one of texts, indexed, named, sentences, contexts, reviews is given.
 
     `labels` is None for files read for prediction and for sentences; a label is never empty and never retyped.
     `lines` is the 1-based line where each record starts; `ids` are the id column, or the record number ("1", "2", …).
@@ -72,6 +90,7 @@ class Chunk:
     as the chunk.
     `weights` says how often each document counts, finite and ≥ 0, where the config asks for weights of this file.
     A document with several labels that is repeated has the ids `7`, `7#2`, … and, without a group column, group `7`.
+    The sentences of review `7` have the ids `7:1`, `7:2`, … and, without a group column, group `7`.
     """
 
     ids: list[str]
@@ -85,6 +104,7 @@ class Chunk:
     weights: list[float] | None = None
     sentences: Sentences | None = None
     contexts: Contexts | None = None
+    reviews: Reviews | None = None
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -11,18 +11,27 @@ from gpuclf.features.encoded import DocumentEncoder, Encoded
 from gpuclf.features.encoder import Encoder, fit_encoder
 from gpuclf.features.options import (
     CategoricalOptions,
+    ReviewContextOptions,
     RowFeatureOptions,
     TokenContextOptions,
     TokenIdsOptions,
     WordSenseOptions,
 )
+from gpuclf.features.review_context import ReviewContext, fit_review_context
 from gpuclf.features.token_context import TokenContext, fit_token_context
 from gpuclf.features.token_ids import TokenEncoder, fit_tokens
 from gpuclf.features.word_sense import WordSenseEncoder, fit_word_sense
 
 
-def fit(chunks: Iterable[Chunk], options: RowFeatureOptions) -> tuple[DocumentEncoder, Encoded]:
-    """The encoder that the documents teach under these options, and the documents encoded; reads them once."""
+def fit(
+    chunks: Iterable[Chunk], options: RowFeatureOptions, unlabelled: Iterable[Chunk] = ()
+) -> tuple[DocumentEncoder, Encoded]:
+    """The encoder that the documents teach under these options, and the documents encoded; reads them once.
+
+    unlabelled: reviews of which a model of topics learns words, and that get no rows; read after the documents.
+    """
+    if isinstance(options, ReviewContextOptions):
+        return fit_review_context(chunks, unlabelled, options)
     if isinstance(options, CategoricalOptions):
         return fit_categories(chunks, options)
     if isinstance(options, TokenIdsOptions):
@@ -44,4 +53,6 @@ def encoder_from_json(data: dict[str, Any], options: RowFeatureOptions) -> Docum
         return WordSenseEncoder.from_json(data, options)
     if isinstance(options, TokenContextOptions):
         return TokenContext.from_json(data, options)
+    if isinstance(options, ReviewContextOptions):
+        return ReviewContext.from_json(data, options)
     return Encoder.from_json(data, options)

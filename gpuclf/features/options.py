@@ -248,26 +248,58 @@ class TokenIdsOptions(_Options):
     _limits = field_validator("min_df")(_document_limit)
 
 
-class TokenContextOptions(WeightingOptions):
-    """Each token of a sentence by its spelling and its neighbours', for learners of sequences (crf).
+class SpellingOptions(WeightingOptions):
+    """Each token of a sentence by its spelling and its neighbours', for learners of sequences.
 
     window: words, as they are and in lower case, so many places to each side. shapes: likewise (Xxxx of Unseen).
     prefixes, suffixes: the token's first and last 1, 2, … so many characters. pairs: it with the word before it and
-    after it, in lower case. min_df and the other limits count tokens, not documents.
+    after it, in lower case. endings: the last three characters, so many places to each side. signs: likewise whether
+    all letters are capitals, whether the first is one, whether there is a digit; none: of no place, the token's own
+    neither. min_df and the other limits count tokens, not documents.
     """
 
-    type: Literal["token_context"] = "token_context"
     weighting: Literal["count"] = "count"
     normalize: Literal["NFC", "NFKC", "none"] = "NFC"
     window: int = Field(2, ge=0, le=10)
     shapes: int = Field(1, ge=0, le=10)
     prefixes: int = Field(3, ge=0, le=20)
     suffixes: int = Field(3, ge=0, le=20)
+    endings: int | None = Field(None, ge=0, le=10)
+    signs: int | None = Field(None, ge=0, le=10)
     pairs: bool = True
+
+
+class TokenContextOptions(SpellingOptions):
+    """The tokens that the data file gives."""
+
+    type: Literal["token_context"] = "token_context"
+
+
+class ReviewContextOptions(SpellingOptions):
+    """The tokens of reviews (data.format reviews), with the features of Sauper, Haghighi & Barzilay 2010 by default.
+
+    token_pattern: what a token is; a span's aspect is that of every token that shares a character with it.
+    stop_words: what a model of topics does not read, in any case: english (the list of gpuclf.features.stop_words), or
+    words of your own. It reads no token without a letter either, and no word of one review alone.
+    """
+
+    type: Literal["review_context"] = "review_context"
+    token_pattern: str = WORDS_AND_SIGNS
+    stop_words: Literal["english"] | list[str] = "english"
+    window: int = Field(3, ge=0, le=10)
+    shapes: int = Field(3, ge=0, le=10)
+    prefixes: int = Field(0, ge=0, le=20)
+    suffixes: int = Field(0, ge=0, le=20)
+    endings: int | None = Field(3, ge=0, le=10)
+    signs: int | None = Field(3, ge=0, le=10)
+    pairs: bool = False
+
+    _pattern_compiles = field_validator("token_pattern")(_compiling)
 
 
 # Those that give sparse rows, those that give rows at all, and all that a config may name.
 SparseFeatureOptions = BagOfWordsOptions | AsGivenOptions | TableOptions
-WeightedFeatureOptions = SparseFeatureOptions | TokenContextOptions
+TokenFeatureOptions = TokenContextOptions | ReviewContextOptions
+WeightedFeatureOptions = SparseFeatureOptions | TokenFeatureOptions
 RowFeatureOptions = WeightedFeatureOptions | CategoricalOptions | WordSenseOptions | TokenIdsOptions
 FeatureOptions = Annotated[RowFeatureOptions | WordTypesOptions, Field(discriminator="type")]

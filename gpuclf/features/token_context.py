@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gpuclf.data.records import Chunk
 from gpuclf.faults import UserFault
 from gpuclf.features.encoded import Encoded
-from gpuclf.features.options import TokenContextOptions
+from gpuclf.features.options import SpellingOptions
 from gpuclf.features.rows import SequenceRows
 from gpuclf.features.tokenizer import text_normalizer
 from gpuclf.features.word_features import word_shape
@@ -37,7 +37,7 @@ class TokenContext:
     source = "sentences"
     collision_rate = None
 
-    def __init__(self, options: TokenContextOptions, values: dict[str, list[str]], pairs: list[tuple[int, int]]):
+    def __init__(self, options: SpellingOptions, values: dict[str, list[str]], pairs: list[tuple[int, int]]):
         self.options, self.values, self.pairs = options, values, pairs
         self._templates = _templates(options)
         self._blocks = _blocks(options)
@@ -100,7 +100,7 @@ class TokenContext:
             labels=tally.labels,
             ids=[f"{name}:{place}" for name, size in zip(tally.ids, np.diff(starts), strict=True)
                  for place in range(1, size + 1)],
-            groups=list(np.repeat(np.array(tally.ids, dtype=object), np.diff(starts))),
+            groups=list(np.repeat(np.array(tally.groups, dtype=object), np.diff(starts))),
             lines=np.repeat(np.array(tally.lines, dtype=np.int64), np.diff(starts)).tolist(),
             unknown=unknown,
             known=np.asarray(known.any(axis=1)),
@@ -132,14 +132,14 @@ class TokenContext:
         return {"format": FORMAT, "type": _TYPE, "values": self.values, "pairs": [list(pair) for pair in self.pairs]}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any], options: TokenContextOptions) -> TokenContext:
+    def from_json(cls, data: dict[str, Any], options: SpellingOptions) -> TokenContext:
         """The encoder that `to_json` wrote, under the same options."""
         if data["format"] != FORMAT:
             raise UserFault(f"encoder format {data['format']} is not {FORMAT}", remedy="use the gpuclf that wrote it")
         return cls(options, data["values"], [(int(a), int(b)) for a, b in data["pairs"]])
 
 
-def fit_token_context(chunks: Iterable[Chunk], options: TokenContextOptions) -> tuple[TokenContext, Encoded]:
+def fit_token_context(chunks: Iterable[Chunk], options: SpellingOptions) -> tuple[TokenContext, Encoded]:
     """The encoder of all values that occur in the sentences, and their tokens as rows; reads them once."""
     tally = _Tally(text_normalizer(options.normalize, lowercase=False))
     for chunk in chunks:
@@ -174,17 +174,32 @@ def _shifted(
     return np.where(found < 0, 0 if first else -1, first + found)
 
 
-def _templates(options: TokenContextOptions) -> dict[str, Template]:
+def _templates(options: SpellingOptions) -> dict[str, Template]:
     """What is read off a word, by name. Prefixes and suffixes are code points; a short word is its own."""
     lower = text_normalizer(options.normalize, lowercase=True)
     templates: dict[str, Template] = {"word": lambda word: word, "lower": lower, "shape": word_shape}
     templates |= {f"prefix{n}": _prefix(n) for n in range(1, options.prefixes + 1)}
-    return templates | {f"suffix{n}": _suffix(n) for n in range(1, options.suffixes + 1)}
+    templates |= {f"suffix{n}": _suffix(n) for n in range(1, options.suffixes + 1)}
+    if options.endings is not None:
+        templates["ending"] = _suffix(3)
+    return templates | (_SIGNS if options.signs is not None else {})
 
 
-def _blocks(options: TokenContextOptions) -> list[tuple[str, int]]:
+def _sign(holds: Callable[[str], bool]) -> Template:
+    return lambda word: "yes" if holds(word) else "no"
+
+
+_SIGNS: dict[str, Template] = {
+    "all_capitals": _sign(str.isupper),
+    "initial_capital": _sign(lambda word: word[:1].isupper() or word[:1].istitle()),
+    "digit": _sign(lambda word: any(char.isdigit() for char in word)),
+}
+
+
+def _blocks(options: SpellingOptions) -> list[tuple[str, int]]:
     """Template and place of every block of columns, in their order."""
     reach = {"word": options.window, "lower": options.window, "shape": options.shapes}
+    reach |= {"ending": options.endings or 0, **dict.fromkeys(_SIGNS, options.signs or 0)}
     return [
         (name, offset) for name in _templates(options) for offset in range(-reach.get(name, 0), reach.get(name, 0) + 1)
     ]
@@ -206,6 +221,7 @@ class _Tally:
     spellings: dict[str, int] = field(default_factory=dict)
     labels: list[str] | None = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)  # a sentence's own id where the file names no group
     lines: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -221,6 +237,7 @@ class _Tally:
                 remedy="use data.format conllu, conll or sentences",
             )
         self.ids += chunk.ids
+        self.groups += chunk.ids if chunk.groups is None else chunk.groups
         self.lines += chunk.lines
         self._lengths.append(np.diff(chunk.sentences.offsets))
         number = self.spellings.setdefault

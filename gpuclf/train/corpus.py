@@ -66,8 +66,10 @@ def read_corpus(
     """
     assert not isinstance(features, WordTypesOptions), "word types are no rows: taggers read their sentences elsewhere"
     reader = open_reader(data.train, data)
+    digests: dict[str, str] = {}
     with watch.timed("features"):
-        encoder, train = fit(documents(reader, "train", observer, watch), features)
+        unlabelled = _unlabelled(data, digests, observer, watch)
+        encoder, train = fit(documents(reader, "train", observer, watch), features, unlabelled)
     train_labels = _required_labels(train, data.train)
     classes = class_order(train_labels)
     if len(classes) < 2:
@@ -87,11 +89,20 @@ def read_corpus(
         extra_classes=(),
         num_train_docs=len(train.ids),
         index_base=reader.report.index_base,
-        sha256={"train": reader.report.sha256},
+        sha256={"train": reader.report.sha256, **digests},
         weights=_row_weights(train, data, observer),
         vectors=_word_vectors(encoder, features, observer),
     )
     return corpus if validation_file is None else _with_validation(corpus, data, validation_file, observer, watch)
+
+
+def _unlabelled(data: DataOptions, digests: dict[str, str], observer: Observer, watch: Stopwatch) -> Iterator[Chunk]:
+    """The documents of the files without labels, one file after the other; `digests` gets their sha256 by role."""
+    for place, file in enumerate(data.unlabelled):
+        role = f"unlabelled {place + 1}"
+        reader = open_reader(file, data, labelled=False)
+        yield from documents(reader, role, observer, watch)
+        digests[role] = reader.report.sha256
 
 
 def _word_vectors(encoder: DocumentEncoder, features: FeatureOptions, observer: Observer) -> Tensor | None:

@@ -37,8 +37,10 @@ class CorpusSource:
         changed = [role for role in corpus.sha256 if corpus.sha256[role] != self.sha256.get(role)]
         if changed:
             validation = options.validation.file if options.validation is not None else None
+            files = {"train": options.data.train, "validation": validation}
+            files |= {f"unlabelled {place}": file for place, file in enumerate(options.data.unlabelled, start=1)}
             raise UserFault(
                 "the data has changed since this run began (its sha256 is another)",
-                file=options.data.train if "train" in changed else validation,
+                file=files[changed[0]],
                 remedy="restore the file, or train in a new folder",
             )

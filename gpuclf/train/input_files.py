@@ -6,6 +6,8 @@ from gpuclf.data.paths import require_file
 from gpuclf.faults import UserFault, UserFaults
 from gpuclf.train.options import ExperimentOptions
 
+_MAY_BE_FOLDERS = ("data.train", "validation.file", "test.file")
+
 
 def require_inputs(options: ExperimentOptions) -> None:
     """Raises one fault for every input file that is not there, each with its key."""
@@ -16,11 +18,12 @@ def require_inputs(options: ExperimentOptions) -> None:
         "features.vectors": getattr(options.features, "vectors", None),
         "test.file": options.test.file if options.test is not None else None,
     }
+    files |= {f"data.unlabelled.{place}": file for place, file in enumerate(options.data.unlabelled)}
     faults = []
     for key, file in files.items():
         try:
             if file is not None:
-                require_file(file, key=key, folder=key not in ("data.labels", "features.vectors"))
+                require_file(file, key=key, folder=key in _MAY_BE_FOLDERS)
         except UserFault as fault:
             faults.append(fault)
     if faults:

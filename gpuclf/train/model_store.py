@@ -22,7 +22,7 @@ from gpuclf.models.registry import LEARNERS
 FORMAT = 1
 TENSORS = "model.safetensors"
 ABOUT = "model.json"
-_NOT_KEPT = {"train", "labels", "limit"}  # of the data section: what concerns one file only
+_NOT_KEPT = {"train", "labels", "limit", "unlabelled"}  # of the data section: what concerns one file only
 _REFUSED = "is not a gpuclf model; pickled objects (.pkl, .pt, .bin) are never loaded, since opening one runs its code"
 
 

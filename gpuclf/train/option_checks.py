@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from gpuclf.data.open import ENDINGS
-from gpuclf.data.options import COLUMNS_OF_WORDS, CONTEXT_FORMATS, SENTENCE_FORMATS, DataOptions
+from gpuclf.data.options import COLUMNS_OF_WORDS, CONTEXT_FORMATS, REVIEWS, SENTENCE_FORMATS, DataOptions
 from gpuclf.faults import UserFault
 from gpuclf.models.registry import learner_options
 from gpuclf.models.train_options import TrainOptions
@@ -23,8 +23,8 @@ _TABLES = frozenset({"tsv", "csv", "jsonl", "parquet"})
 FORMATS_OF_KEY = {
     "label": _TABLES | {"wsd"},
     "text": _TABLES,
-    "id": _TABLES | {"vw", "wsd"},
-    "group": _TABLES,
+    "id": _TABLES | {"vw", "wsd", REVIEWS},
+    "group": _TABLES | {REVIEWS},
     "weight": _TABLES | {"vw"},
     "columns": frozenset({"tsv", "csv", "conll"}),
     "header": frozenset({"tsv", "csv"}),
@@ -38,6 +38,8 @@ FORMATS_OF_KEY = {
     "tokens": frozenset(COLUMNS_OF_WORDS),
     "gold": frozenset(COLUMNS_OF_WORDS),
     "tokenize": frozenset({"sentences"}),
+    "aspects": frozenset({REVIEWS}),
+    "unlabelled": frozenset({REVIEWS}),
 }
 NUMBERED_FORMATS = ("svmlight", "vw")  # files that hold features, not texts
 
@@ -177,6 +179,7 @@ def _feature_faults(cell: ExperimentOptions, data: DataOptions) -> Iterator[User
     features, holds = cell.features.type, _contents(data)
     of_sentences = "token_context" if cell.model.task == "classify" else "word_types"
     types = {"features": "as_given", "table": "table", "sentences": of_sentences, "contexts": "word_sense"}
+    types[REVIEWS] = "review_context"
     wanted = types.get(holds, "bag_of_words")
     others = (
         ("word_types", "texts"),
@@ -193,6 +196,7 @@ def _feature_faults(cell: ExperimentOptions, data: DataOptions) -> Iterator[User
         "texts": "the data are texts",
         "sentences": f"files of format {_format(data)} hold sentences of tokens",
         "contexts": f"files of format {_format(data)} hold contexts of an ambiguous word",
+        REVIEWS: "the data are reviews with marked spans",
     }
     needs = {
         "bag_of_words": "texts (data.text)",
@@ -203,6 +207,7 @@ def _feature_faults(cell: ExperimentOptions, data: DataOptions) -> Iterator[User
         "word_sense": f"contexts of an ambiguous word (format {', '.join(CONTEXT_FORMATS)})",
         "word_types": f"sentences (format {', '.join(SENTENCE_FORMATS)}) or texts",
         "token_context": f"sentences (format {', '.join(SENTENCE_FORMATS)})",
+        "review_context": f"reviews (format {REVIEWS})",
     }
     yield UserFault(
         f"{features} needs {needs[features]}; {reasons[holds]}",
@@ -244,7 +249,7 @@ def _row_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             key="features.type",
             remedy="write features: {type: token_ids}",
         )
-    if options.model.reads == {"sentences"} and options.features.type != "token_context":
+    if options.model.reads == {"sentences"} and options.features.type not in ("token_context", "review_context"):
         yield UserFault(
             f"{options.model.type} labels the tokens of sentences, and {options.features.type} gives none",
             key="features.type",
@@ -299,6 +304,8 @@ def _contents(data: DataOptions) -> str:
         return "sentences"
     if _format(data) in CONTEXT_FORMATS:
         return "contexts"
+    if _format(data) == REVIEWS:
+        return REVIEWS
     return "table" if data.is_table else "texts"
 
 

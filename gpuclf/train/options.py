@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from gpuclf.data.options import DataOptions, bundled_data
+from gpuclf.data.options import REVIEWS, DataOptions, bundled_data
 from gpuclf.data.paths import ConfigPath
 from gpuclf.features.options import BagOfWordsOptions, FeatureOptions
 from gpuclf.models.learner import LearnerOptions
@@ -19,7 +19,8 @@ from gpuclf.models.registry import LEARNERS, ModelOptions
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.optim.calibration import CalibrationMethod
 
-Metric = Literal["accuracy", "macro_f1", "micro_f1", "weighted_f1"]  # of held-out documents
+# Of held-out documents; the last is that of the aspects of tokens of reviews.
+Metric = Literal["accuracy", "macro_f1", "micro_f1", "weighted_f1", "aspect_f1"]
 TaggingMetric = Literal["log_joint", "many_to_one", "one_to_one", "v_measure"]  # of a tagger's chains
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 FoldCount = Annotated[int, Field(ge=2)]
@@ -132,9 +133,12 @@ def learner_defaults(data: dict[str, Any]) -> dict[str, Any]:
     name = model.get("type") if isinstance(model, dict) else getattr(model, "type", None)
     learner = LEARNERS.get(name, LearnerOptions) if isinstance(name, str) else LearnerOptions
     filled = dict(data)
+    source = data.get("data")
+    format = source.get("format") if isinstance(source, dict) else getattr(source, "format", None)
+    reviews = format == REVIEWS
     for section, key, default in (
-        ("features", "type", learner.default_features),
-        ("select", "metric", learner.default_metric),
+        ("features", "type", "review_context" if reviews else learner.default_features),
+        ("select", "metric", "aspect_f1" if reviews else learner.default_metric),
     ):
         given = filled.get(section)
         if given is None or (isinstance(given, dict) and key not in given):
