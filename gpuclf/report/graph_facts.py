@@ -17,12 +17,14 @@ CLASS_NAME = "class"
 
 @dataclass(frozen=True)
 class GraphFacts:
-    """names: of the variables, the class first; edges: between their places; models: how many a mix or switch has."""
+    """names: of the variables, the class first; edges: between their places; models: how many a mix or switch has;
+    weights: of a stack, of naive Bayes, of the tree-augmented one, and of each model of the search."""
 
     names: Sequence[str]
     edges: Sequence[tuple[int, int]]
     combine: str
     models: int
+    weights: Sequence[float] = ()
 
     @cached_property
     def forest(self) -> tuple[list[Members], list[tuple[int, int, Members]]]:
@@ -51,7 +53,9 @@ class GraphFacts:
         often = Counter(separator for _, _, separator in edges)
         below = sorted(often, key=lambda s: (CLASS not in s, -len(s), sorted(s)))
         found = []
-        if self.combine != "none":
+        if self.combine == "stack":
+            found += self._stack()
+        elif self.combine != "none":
             how = {"mix": "The mean over", "switch": "By document, one of"}[self.combine]
             found.append(f"{how} {self.models:,} models; the last of them:")
         found += [f"  {'=' if not place else '·'} {self.written(clique)}" for place, clique in enumerate(order)]
@@ -63,6 +67,18 @@ class GraphFacts:
         if len(left) == len(self.names) - 1:
             found.append("the class stands alone: every document gets the most frequent one")
         return found
+
+    def _stack(self) -> list[str]:
+        """The models of a stack, the weightiest first."""
+        known = ["naive Bayes", "tree-augmented naive Bayes"]
+        named = [
+            *known,
+            *(f"the search after {place} move{'s' * (place != 1)}" for place in range(len(self.weights) - len(known))),
+        ]
+        held = sorted(((weight, -place) for place, weight in enumerate(self.weights) if weight > 0), reverse=True)
+        lines = [f"The mean of P(class | inputs) over {len(held):,} models, by weights:"]
+        lines += [f"  {weight:.3f} {named[-place]}" for weight, place in held]
+        return [*lines, "the first of them:"]
 
     @property
     def _largest(self) -> int:

@@ -17,7 +17,8 @@ def graph_facts(model: Model) -> GraphFacts | None:
         return None
     edges = [(a, b) for a, b in predictor.edges[0].tolist() if a >= 0]
     names = [CLASS_NAME, *_inputs(model)]
-    return GraphFacts(names, edges, predictor.combine, int(predictor.models[0]))
+    weights = () if predictor.weights is None else predictor.weights[0].tolist()
+    return GraphFacts(names, edges, predictor.combine, int(predictor.models[0]), weights)
 
 
 def _inputs(model: Model) -> list[str]:

@@ -186,6 +186,7 @@ def test_the_star_is_naive_bayes() -> None:
         {"select": "cv", "inner_folds": 3},
         {"select": "leave_one_out", "select_by": "log_loss"},
         {"combine": "mix"},
+        {"combine": "stack"},
         {"criterion": "exact", "permutations": 19},
         {"criterion": "heldout", "select": "heldout"},
     ],

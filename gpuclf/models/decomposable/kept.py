@@ -11,46 +11,73 @@ from gpuclf.models.decomposable.graph import CLASS, factors, move_factors, naive
 from gpuclf.models.decomposable.plan import Plan
 from gpuclf.models.decomposable.predictor import DecomposablePredictor
 from gpuclf.models.decomposable.selection import Measure
-from gpuclf.models.decomposable.tables import Factor, count_tables
+from gpuclf.models.decomposable.tables import BAYES, FALLBACK, TREE, Factor, count_tables
 from gpuclf.models.decomposable.variables import Variables
 
 
 def kept_factors(plan: Plan, graph: Tensor, begun: Tensor, moves: Tensor, ess: float) -> list[Factor]:
     """The tables of the model, of all models of the sequence where they are combined or fallen back on.
 
-    Tables without the class are the same for all classes: only the mean over models needs them.
+    Tables without the class are the same for all classes: only the mean over models of P(class, inputs) needs them.
     """
-    kept = _sequence(graph, begun, moves, plan.combine != "none") if plan.keeps_sequence else None
+    kept: list[Factor] | None = None
+    if plan.keeps_sequence:
+        kept, last = _sequence(begun, moves, graph if plan.combine == "none" else None)
+        if not bool((last == graph).all()):  # naive Bayes or the tree-augmented graph was taken
+            kept = None
     if kept is None:
         kept = [Factor(members, power) for members, power in factors(graph).items()]
     if plan.combine != "mix":
         kept = [factor for factor in kept if CLASS in factor.members]
-    if plan.backoff == "naive_bayes" and ess == 0:
-        bayes = factors(naive_bayes_graph(len(graph), graph.device))
-        kept += [Factor(members, power, family=1) for members, power in bayes.items()]
-    return kept
+    return kept + _fallback(plan, graph, ess)
 
 
-def _sequence(graph: Tensor, begun: Tensor, moves: Tensor, to_the_end: bool) -> list[Factor] | None:
-    """The tables of every model up to `graph`, or to the last; None where `graph` is none of them."""
+def stacked_factors(
+    plan: Plan, tree: Tensor, begun: Tensor, moves: Tensor, weights: Tensor, ess: float
+) -> list[Factor]:
+    """The tables of a stack: of the sequence up to its last model with a weight, and of the rivals that have one;
+    weights (2 + S,) of naive Bayes, the tree-augmented graph (V, V) `tree`, and the sequence up to there."""
+    kept, _ = _sequence(begun, moves[: len(weights) - 3], None)
+    for place, (family, graph) in enumerate(((BAYES, naive_bayes_graph(len(tree), tree.device)), (TREE, tree))):
+        if bool(weights[place] > 0):
+            kept += [Factor(members, power, family=family) for members, power in factors(graph).items()]
+    return [factor for factor in kept if CLASS in factor.members] + _fallback(plan, tree, ess)
+
+
+def _fallback(plan: Plan, graph: Tensor, ess: float) -> list[Factor]:
+    """Naive Bayes' tables, where documents without a probability fall back on it."""
+    if plan.backoff != "naive_bayes" or ess > 0:
+        return []
+    bayes = factors(naive_bayes_graph(len(graph), graph.device))
+    return [Factor(members, power, family=FALLBACK) for members, power in bayes.items()]
+
+
+def _sequence(begun: Tensor, moves: Tensor, until: Tensor | None) -> tuple[list[Factor], Tensor]:
+    """The tables of every model of a search up to the graph `until`, or to its last; and the graph that it came to."""
     kept = [Factor(members, power) for members, power in factors(begun).items()]
     current = begun.clone()
     for step, (a, b) in enumerate(moves.tolist(), start=1):
-        if a < 0 or (not to_the_end and bool((current == graph).all())):
+        if a < 0 or (until is not None and bool((current == until).all())):
             break
         kept += [Factor(members, power, joins=step) for members, power in move_factors(current, a, b).items()]
         current[a, b] = current[b, a] = ~current[a, b]
-    return kept if bool((current == graph).all()) else None
+    return kept, current
 
 
 def predictor_of(
-    plan: Plan, variables: Variables, kept: Sequence[Factor], graph: Tensor, measures: Tensor, ess: float
+    plan: Plan,
+    variables: Variables,
+    kept: Sequence[Factor],
+    graph: Tensor,
+    measures: Tensor,
+    ess: float,
+    weights: Tensor | None = None,
 ) -> DecomposablePredictor:
-    """A predictor of one replica; measures (S, 4) of the models of its sequence."""
+    """A predictor of one replica; measures (S, 4) of the models of its sequence; weights as of `stacked_factors`."""
     tables = count_tables(variables, kept)
     counted = variables.labels[variables.labels >= 0]
     shares = torch.bincount(counted, minlength=int(variables.num_values[CLASS])).double() / max(variables.documents, 1)
-    models = 1 + max((factor.joins for factor in kept), default=0)
+    models = 1 + max((factor.joins for factor in kept), default=0) if weights is None else len(weights) - 2
     precision = (measures[:, Measure.HITS] / measures[:, Measure.COVERS].clamp(min=1))[:models]
     device = graph.device
     return DecomposablePredictor(
@@ -69,6 +96,7 @@ def predictor_of(
         edges=torch.nonzero(graph.triu()).to(torch.int32)[None],
         models=torch.tensor([models], dtype=torch.int32, device=device),
         precision=precision[None].clone(),
+        weights=None if weights is None else weights[None].clone(),
         combine=plan.combine,
         backoff=plan.backoff,
     )

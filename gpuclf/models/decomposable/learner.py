@@ -21,11 +21,12 @@ from gpuclf.models.decomposable.graph import (
     tan_graph,
     tree_graph,
 )
-from gpuclf.models.decomposable.kept import kept_factors, predictor_of
+from gpuclf.models.decomposable.kept import kept_factors, predictor_of, stacked_factors
 from gpuclf.models.decomposable.plan import Plan, Track, edge_mask, tracks_of
 from gpuclf.models.decomposable.predictor import DecomposablePredictor
 from gpuclf.models.decomposable.search import FIGURES, Frontier, Limits, Search, add_factor
 from gpuclf.models.decomposable.selection import NAIVE_BAYES, TREE_AUGMENTED, Measure, measured, pick, replay
+from gpuclf.models.decomposable.stacking import gold_shares, stack_weights, without_tail
 from gpuclf.models.decomposable.state import SearchState
 from gpuclf.models.decomposable.variables import Variables, num_inputs, variables_of
 from gpuclf.models.learner import Problem
@@ -83,6 +84,9 @@ class Decomposable:
             loo=torch.zeros(*shape, docs, classes, dtype=torch.float64, device=device)
             if self.plan.leaves_out
             else None,
+            shares=torch.zeros(replicas, 3, docs, dtype=torch.float32, device=device)
+            if self.plan.combine == "stack"
+            else None,
         )
         places = [(r, j) for r in range(replicas) for j in range(shape[1])]
         run_on_threads([partial(self._begin, problem, state, *place, kept[place[0]][place[1]]) for place in places])
@@ -95,6 +99,7 @@ class Decomposable:
             state,
             moves=torch.cat([state.moves, longer], dim=2),
             measures=torch.cat([state.measures, state.measures[:, :, -1:]], dim=2),
+            shares=None if state.shares is None else torch.cat([state.shares, state.shares[:, -1:]], dim=1),
             step=state.step + 1,
         )
         going = [(r, j) for r, j in torch.nonzero(~state.done).tolist()]
@@ -121,8 +126,13 @@ class Decomposable:
                 variables = self._variables(problem, replica, Track(train, train), 0, whole=True)
             moves = state.moves[replica, 0]
             ess = float(problem.replicas.options[ESS][replica])
-            kept = kept_factors(self.plan, graph, state.begun[replica, 0], moves, ess)
-            made.append(predictor_of(self.plan, variables, kept, graph, state.measures[replica, 0], ess))
+            begun, weights = state.begun[replica, 0], self._weights(state, replica)
+            if weights is None:
+                kept = kept_factors(self.plan, graph, begun, moves, ess)
+            else:
+                weights = without_tail(weights)
+                kept = stacked_factors(self.plan, state.rival_graphs[replica], begun, moves, weights, ess)
+            made.append(predictor_of(self.plan, variables, kept, graph, state.measures[replica, 0], ess, weights))
         return DecomposablePredictor.joined(made)
 
     def alternatives(self, problem: Problem, state: SearchState) -> dict[str, DecomposablePredictor]:
@@ -155,8 +165,8 @@ class Decomposable:
         ess = search.ess
         for members, power in factors(graph).items():
             self._add(state, replica, track, variables, members, power, ess)
-        state.measures[replica, track, 0] = self._measured(state, replica, track, variables)
-        if bool(state.judged[replica, track].any()) and self.plan.combine == "none":
+        self._measure(state, replica, track, variables)
+        if bool(state.judged[replica, track].any()) and self.plan.combine in ("none", "stack"):
             self._measure_rivals(state, replica, track, variables, ess)
 
     def _start(self, problem: Problem, variables: Variables) -> Tensor:
@@ -223,7 +233,7 @@ class Decomposable:
         state.adjacent[here], state.figures[here], state.key[here] = frontier.adjacent, frontier.figures, frontier.key
         state.spent[here] = frontier.spent
         state.moves[replica, track, -1, 0], state.moves[replica, track, -1, 1] = move.a, move.b
-        state.measures[replica, track, -1] = self._measured(state, *here, variables)
+        self._measure(state, *here, variables)
         if track == 0:
             figures = [move.gain, move.distance, move.dof, move.log_p / math.log(10)]
             state.last[replica, :4] = torch.tensor(figures, dtype=torch.float64)
@@ -242,15 +252,29 @@ class Decomposable:
         if state.loo is not None:
             add_factor(state.loo[replica, track], variables, members, power, ess, leave_out=True)
 
-    def _measured(self, state: SearchState, replica: int, track: int, variables: Variables) -> Tensor:
-        scores = state.scores if state.loo is None else state.loo
+    def _measure(self, state: SearchState, replica: int, track: int, variables: Variables) -> None:
+        """Notes how a search's last model does on the rows that judge models."""
+        scores = (state.scores if state.loo is None else state.loo)[replica, track]
+        self._note(state, replica, variables, scores, state.measures[replica, track, -1], track, -1)
+
+    def _note(
+        self,
+        state: SearchState,
+        replica: int,
+        variables: Variables,
+        scores: Tensor,
+        out: Tensor,
+        track: int,
+        place: int,
+    ) -> None:
+        """Measures (4,) of scores (docs, K) go to `out`, and to `place` how likely each row's class is."""
         rows = torch.nonzero(state.judged[replica, track]).flatten()
-        labels = variables.codes[CLASS, rows].long()
-        return measured(scores[replica, track, rows], labels, _prior(variables))
+        labels, prior = variables.codes[CLASS, rows].long(), _prior(variables)
+        out.copy_(measured(scores[rows], labels, prior))
+        if state.shares is not None:
+            state.shares[replica, place, rows] = gold_shares(scores[rows], labels, prior)
 
     def _measure_rivals(self, state: SearchState, replica: int, track: int, variables: Variables, ess: float) -> None:
-        rows = torch.nonzero(state.judged[replica, track]).flatten()
-        labels = variables.codes[CLASS, rows].long()
         tree = tan_graph(variables)
         if track <= 1:
             state.rival_graphs[replica] = tree
@@ -258,7 +282,7 @@ class Decomposable:
             scores = torch.zeros_like(state.scores[replica, track])
             for members, power in factors(graph).items():
                 add_factor(scores, variables, members, power, ess, leave_out=self.plan.leaves_out)
-            state.rivals[replica, track, place] = measured(scores[rows], labels, _prior(variables))
+            self._note(state, replica, variables, scores, state.rivals[replica, track, place], track, place)
 
     def _tell(self, problem: Problem, state: SearchState, replica: int) -> None:
         """Figures of the first search's model on the rows that its replica does not train on."""
@@ -271,9 +295,20 @@ class Decomposable:
         state.last[replica, 5] = float(found[Measure.RIGHT]) / count
         state.last[replica, 6] = 1 - float(found[Measure.COVERS]) / count if bool(outside.any()) else 0.0
 
+    def _weights(self, state: SearchState, replica: int) -> Tensor | None:
+        """(2 + S,) float64 of naive Bayes, the tree-augmented one and the sequence; None where nothing is stacked."""
+        if state.shares is None:
+            return None
+        made = int((state.moves[replica, 0, :, 0] >= 0).sum())
+        return stack_weights(state.shares[replica, : 3 + made, state.judged[replica, 0]])
+
     def _choose(self, state: SearchState, replica: int) -> None:
         plan = self.plan
         made = int((state.moves[replica, 0, :, 0] >= 0).sum())
+        weights = self._weights(state, replica)
+        if weights is not None:
+            self._take(state, replica, (NAIVE_BAYES, TREE_AUGMENTED, *range(made + 1))[int(weights.argmax())])
+            return
         if plan.select == "criterion":
             state.picked[replica], state.chosen[replica] = made, state.adjacent[replica, 0]
             return
@@ -281,17 +316,20 @@ class Decomposable:
         sequence = state.measures[replica, list(judges), : made + 1].sum(0)
         begun, moves = state.begun[replica, 0], state.moves[replica, 0]
         edges = [int(replay(begun, moves, upto).sum()) // 2 for upto in range(made + 1)]
-        size = len(begun)
-        tree = state.rival_graphs[replica]
-        bayes = naive_bayes_graph(size, begun.device)
-        rival_edges = [size - 1, int(tree.sum()) // 2]
+        rival_edges = [len(begun) - 1, int(state.rival_graphs[replica].sum()) // 2]
         rows = int(state.judged[replica].sum())
         rivals = state.rivals[replica, list(judges)].sum(0)
-        place = pick(sequence, edges, rivals, rival_edges, rows, plan.select_by, plan.near)
+        self._take(state, replica, pick(sequence, edges, rivals, rival_edges, rows, plan.select_by, plan.near))
+
+    def _take(self, state: SearchState, replica: int, place: int) -> None:
+        """The final graph: of the sequence, or a rival's."""
+        begun = state.begun[replica, 0]
+        rivals = {
+            NAIVE_BAYES: naive_bayes_graph(len(begun), begun.device),
+            TREE_AUGMENTED: state.rival_graphs[replica],
+        }
         state.picked[replica] = place
-        state.chosen[replica] = {NAIVE_BAYES: bayes, TREE_AUGMENTED: tree}.get(
-            place, replay(begun, moves, max(place, 0))
-        )
+        state.chosen[replica] = rivals.get(place, replay(begun, state.moves[replica, 0], max(place, 0)))
 
 
 def _of_track(state: SearchState, replica: int, track: int) -> Variables:

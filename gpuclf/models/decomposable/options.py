@@ -18,6 +18,7 @@ Edge = Annotated[tuple[StrictStr, StrictStr], Field(strict=False)]
 Edges = Annotated[tuple[Edge, ...], Field(strict=False)]
 _PAIR_BYTES = 64  # of a pair of variables in a search
 _VARIABLES_GUESS = 512
+_MODELS_GUESS = 128  # of a sequence
 
 
 class DecomposableOptions(LearnerOptions):
@@ -39,8 +40,10 @@ class DecomposableOptions(LearnerOptions):
     counts. Naive Bayes and tan always take part, ties go to naive Bayes, then to the simplest; the winner's parameters
     and word sets are estimated on all training rows. select_by: accuracy or log_loss; one_standard_error: the
     simplest within one of the best.
-    combine: the last model (none), the mean over the sequence (mix: Pedersen & Bruce 1997), or by document the most
-    precise of the models that cover it (switch: Kayaalp, Pedersen & Bruce 1997).
+    combine: the last model (none), the mean over the sequence (mix: Pedersen & Bruce 1997), by document the most
+    precise of the models that cover it (switch: Kayaalp, Pedersen & Bruce 1997), or the mean of P(class | inputs) over
+    the sequence, naive Bayes and tan by the weights that explain the training rows best, each without its own counts
+    (stack: Wolpert 1992).
     ess: equivalent sample size of a hyper-Dirichlet prior; 0 is maximum likelihood, with backoff for documents whose
     cells training never had: majority, naive_bayes, next_simpler of the sequence, none (majority, and said so).
     """
@@ -67,7 +70,7 @@ class DecomposableOptions(LearnerOptions):
     one_standard_error: bool = False
     heldout_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
     inner_folds: Annotated[StrictInt, Field(ge=2)] = 5
-    combine: Literal["none", "mix", "switch"] = "none"
+    combine: Literal["none", "mix", "switch", "stack"] = "none"
     ess: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     backoff: Literal["majority", "naive_bayes", "next_simpler", "none"] = "majority"
 
@@ -140,4 +143,5 @@ class DecomposableOptions(LearnerOptions):
     def bytes_per_document(self, num_classes: int) -> int:
         """Scores of the searches, and codes of some inputs."""
         tracks = 1 + (self.inner_folds if self.select == "cv" else 0)
-        return tracks * (16 * num_classes + 64)
+        stacked = 4 * _MODELS_GUESS if self.combine == "stack" else 0
+        return tracks * (16 * num_classes + 64) + stacked

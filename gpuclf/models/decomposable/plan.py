@@ -46,7 +46,7 @@ class Plan:
     @property
     def leaves_out(self) -> bool:
         """Whether models are judged on their own training rows, each without its counts."""
-        return self.select == "leave_one_out" or self.combine == "switch"
+        return self.select == "leave_one_out" or self.combine in ("switch", "stack")
 
     @property
     def keeps_sequence(self) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from typing import Any
 
 import torch
@@ -12,7 +13,17 @@ from torch import Tensor
 
 from gpuclf.features.rows import Rows
 from gpuclf.models.decomposable.graph import CLASS
-from gpuclf.models.decomposable.tables import Factor, cell_keys, count_tables, with_class
+from gpuclf.models.decomposable.selection import posterior
+from gpuclf.models.decomposable.tables import (
+    BAYES,
+    FALLBACK,
+    SEQUENCE,
+    TREE,
+    Factor,
+    cell_keys,
+    count_tables,
+    with_class,
+)
 from gpuclf.models.decomposable.variables import input_codes, known_codes, variables_of
 from gpuclf.models.replica_axis import padded_like, replica_field, take_replicas
 from gpuclf.ops.cell_scores import LOG_ZERO
@@ -26,10 +37,12 @@ class DecomposablePredictor:
     """R models of T tables at most; vars (R, T, W), power, joins, family, size (R, T), begin (R, T + 1), keys, counts
     (R, X): see Tables. documents (R,) int64; ess (R,) float64; seen (R, values of all inputs) bool: codes that training
     had; prior (R, K) float64: log shares of the classes; edges (R, E, 2) int32, the class being 0, −1 for none.
-    models (R,) int32: how many the sequence has; precision (R, S) float64 of each of them, without the row itself.
+    models (R,) int32: how many the sequence has; precision (R, S) float64 of each of them, without the row itself;
+    weights (R, 2 + S) float64, of a stack: of naive Bayes, of the tree-augmented one, and of each of the sequence.
 
     combine none: the last model. mix: the mean of P(class, inputs) over all (Pedersen & Bruce 1997, the naive mix).
-    switch: of the models that cover a document, the most precise (Kayaalp, Pedersen & Bruce 1997).
+    switch: of the models that cover a document, the most precise (Kayaalp, Pedersen & Bruce 1997). stack: the weighted
+    mean of P(class | inputs) (Wolpert 1992); a model says the classes' shares of a document that it does not cover.
     backoff: what decides on a document that no class has a probability for, which happens without ess only.
     """
 
@@ -48,6 +61,7 @@ class DecomposablePredictor:
     edges: Tensor = replica_field(fill=-1)
     models: Tensor = replica_field()
     precision: Tensor = replica_field(fill=-1)
+    weights: Tensor | None = replica_field(optional=True, fill=0)
     combine: str = "none"
     backoff: str = "majority"
 
@@ -117,6 +131,7 @@ class DecomposablePredictor:
             counts=self.counts[:, :cells].contiguous(),
             edges=self.edges[:, :edges].contiguous(),
             precision=self.precision[:, : int(self.models.max())].contiguous(),
+            weights=None if self.weights is None else self.weights[:, : 2 + int(self.models.max())].contiguous(),
         )
 
     def _judged(
@@ -139,29 +154,50 @@ class DecomposablePredictor:
 
     def _of_replica(self, replica: int, codes: Tensor, values: tuple[int, ...]) -> tuple[Tensor, Tensor]:
         """Combined log P(class, inputs) (n, K) of one replica; codes (V, n), and which documents are covered (n,)."""
-        running = torch.zeros(codes.shape[1], values[CLASS], dtype=torch.float64, device=codes.device)
-        fallback = torch.zeros_like(running)
-        combined, precise = None, torch.full_like(running[:, 0], -1.0)
-        power, joins, family = (part[replica].tolist() for part in (self.power, self.joins, self.family))
-        models = int(self.models[replica])
-        table = 0
-        for model in range(models):
-            while table < len(power) and power[table] and not family[table] and joins[table] <= model:
-                running += power[table] * self._logs(replica, table, codes, values)
-                table += 1
-            combined, precise = self._combined(replica, model, models, running, combined, precise)
-        assert combined is not None, "there is a model"
-        covered = combined.max(dim=1).values > _COVERED
+        if self.combine == "stack":
+            combined, covered = self._stacked(replica, codes, values)
+        else:
+            combined = self._of_sequence(replica, codes, values)
+            covered = combined.max(dim=1).values > _COVERED
         if bool(covered.all()):
             return _finished(combined), covered
-        while table < len(power) and power[table] and self.backoff == "naive_bayes":
-            fallback += power[table] * self._logs(replica, table, codes, values)
-            table += 1
-        trusted = (
-            (fallback.max(dim=1).values > _COVERED) if self.backoff == "naive_bayes" else torch.zeros_like(covered)
-        )
-        other = torch.where(trusted[:, None], fallback, self.prior[replica])
+        other: Tensor = self.prior[replica]
+        if self.backoff == "naive_bayes":
+            fallback = next(self._running(replica, FALLBACK, codes, values))
+            other = torch.where(fallback.max(dim=1, keepdim=True).values > _COVERED, fallback, other)
         return _finished(torch.where(covered[:, None], combined, other)), covered
+
+    def _of_sequence(self, replica: int, codes: Tensor, values: tuple[int, ...]) -> Tensor:
+        """What is said by the sequence: by its last model, the mean, or the one that is chosen for a document."""
+        combined, precise = None, torch.full_like(codes[0], -1.0, dtype=torch.float64)
+        for model, running in enumerate(self._running(replica, SEQUENCE, codes, values)):
+            combined, precise = self._combined(replica, model, int(self.models[replica]), running, combined, precise)
+        assert combined is not None, "there is a model"
+        return combined
+
+    def _stacked(self, replica: int, codes: Tensor, values: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+        """log of the weighted mean of P(class | inputs) (n, K), and which documents any of the models covers (n,)."""
+        assert self.weights is not None, "a stack has weights"
+        total = torch.full((codes.shape[1], values[CLASS]), -torch.inf, dtype=torch.float64, device=codes.device)
+        covered = torch.zeros_like(codes[0], dtype=torch.bool)
+        weights = self.weights[replica].tolist()
+        models = chain(*(self._running(replica, family, codes, values) for family in (BAYES, TREE, SEQUENCE)))
+        for weight, running in zip(weights, models, strict=False):  # weights are padded to the longest sequence
+            if weight > 0:
+                total = torch.logaddexp(total, posterior(running, self.prior[replica]) + math.log(weight))
+                covered |= running.max(dim=1).values > _COVERED
+        return total, covered
+
+    def _running(self, replica: int, family: int, codes: Tensor, values: tuple[int, ...]) -> Iterator[Tensor]:
+        """log P(class, inputs) (n, K) by each model of a family in turn, always in the same tensor."""
+        power, joins, families = (part[replica].tolist() for part in (self.power, self.joins, self.family))
+        running = torch.zeros(codes.shape[1], values[CLASS], dtype=torch.float64, device=codes.device)
+        tables = [t for t in range(len(power)) if power[t] and families[t] == family]
+        for model in range(int(self.models[replica]) if family == SEQUENCE else 1):
+            while tables and joins[tables[0]] <= model:
+                table = tables.pop(0)
+                running += power[table] * self._logs(replica, table, codes, values)
+            yield running
 
     def _combined(
         self, replica: int, model: int, models: int, running: Tensor, so_far: Tensor | None, precise: Tensor

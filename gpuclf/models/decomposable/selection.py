@@ -31,11 +31,16 @@ def measured(scores: Tensor, labels: Tensor, prior: Tensor) -> Tensor:
         return torch.zeros(len(Measure), dtype=torch.float64, device=scores.device)
     covered = scores.max(dim=1).values > LOG_ZERO / 2
     said = torch.where(covered, scores.argmax(dim=1), int(prior.argmax()))
-    posterior = torch.log_softmax(torch.where(covered[:, None], scores, prior), dim=1)
-    loss = (-posterior.gather(1, labels[:, None])).clamp(max=_WORST).nan_to_num(nan=_WORST)
+    loss = (-posterior(scores, prior).gather(1, labels[:, None])).clamp(max=_WORST).nan_to_num(nan=_WORST)
     right = said == labels
     figures = [right.sum(), loss.sum(), (right & covered).sum(), covered.sum()]
     return torch.stack([figure.to(torch.float64) for figure in figures])
+
+
+def posterior(scores: Tensor, prior: Tensor) -> Tensor:
+    """log P(class | inputs) (n, K) of scores (n, K); of rows that a model does not cover the prior (K,)."""
+    covered = scores.max(dim=1, keepdim=True).values > LOG_ZERO / 2
+    return torch.log_softmax(torch.where(covered, scores, prior), dim=1)
 
 
 def pick(

@@ -18,12 +18,17 @@ _ODD = -7046029254386353131
 
 @dataclass(frozen=True)
 class Factor:
-    """A table to keep: its variables, how often it stands in the product, and the model of a sequence from which on."""
+    """A table to keep: its variables, how often it stands in the product, the model of a sequence from which on, and
+    the family of models that it belongs to."""
 
     members: Members
     power: int
     joins: int = 0
-    family: int = 0  # 0 the model or its sequence, 1 naive Bayes to fall back on
+    family: int = 0
+
+
+SEQUENCE, FALLBACK, BAYES, TREE = range(4)  # families: the model or its sequence; naive Bayes to fall back on; and two
+# that are stacked with the sequence, naive Bayes and the tree-augmented one
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ def _mixed(key: Tensor, code: Tensor) -> Tensor:
 
 
 def count_tables(variables: Variables, factors: Sequence[Factor]) -> Tables:
-    """The tables of the counted rows, in the order of the models they join, naive Bayes' last."""
+    """The tables of the counted rows, family after family, in the order of the models they join."""
     ordered = sorted(factors, key=lambda f: (f.family, f.joins, sorted(f.members)))
     counted = torch.nonzero(variables.labels >= 0).flatten()
     codes, label = variables.codes[:, counted], variables.labels[counted]
