@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuclf.metrics.aspects import any_aspect_f1, aspect_f1, aspect_figures, top_token_figures
 from gpuclf.metrics.calibration import (
     Reliability,
     expected_calibration_error,
@@ -46,6 +47,9 @@ __all__ = [
     "PrecisionRecallCurve",
     "Reliability",
     "accuracy",
+    "any_aspect_f1",
+    "aspect_f1",
+    "aspect_figures",
     "average_precision",
     "average_precision_one_vs_rest",
     "batch_metrics",
@@ -65,5 +69,6 @@ __all__ = [
     "roc_auc",
     "roc_auc_one_vs_rest",
     "top_class_reliability",
+    "top_token_figures",
     "weighted_f1",
 ]

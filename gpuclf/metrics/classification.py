@@ -68,7 +68,8 @@ def weighted_f1(counts: Tensor) -> Tensor:
 
 
 def batch_metrics(counts: Tensor) -> dict[str, Tensor]:
-    """The figures that choose and stop models, each (R,) float64, of confusion matrices (R, K, K)."""
+    """The figures that choose and stop models, each (R,) float64, of confusion matrices (R, K, K); of aspects there
+    are further ones in gpuclf.metrics.aspects."""
     return {
         "accuracy": accuracy(counts),
         "macro_f1": macro_f1(counts),

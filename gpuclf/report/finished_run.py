@@ -26,6 +26,7 @@ from gpuclf.train.run import Result
 
 OUT_OF_FOLD = "out_of_fold.tsv"
 HEADLINE = ("accuracy", "macro_f1")  # what the grid's table shows; metrics.json has the rest
+ASPECTS = ("aspect_precision", "aspect_recall", "aspect_f1", "any_aspect_f1")  # of tokens of reviews
 
 
 @contextmanager
@@ -101,13 +102,14 @@ def _print(options: ExperimentOptions, result: ExperimentResult) -> None:
             print(f"test with the {variant} weights: accuracy {metrics[name]['accuracy']:.4f}")
     if "test_seeds" in metrics:
         seeds = metrics["test_seeds"]
-        mean, spread = seeds["mean"]["accuracy"], seeds["std"]["accuracy"]
-        print(f"test over {len(seeds['runs'])} seeds: accuracy {mean:.4f} ± {spread:.4f}")
+        names = [name for name in ("aspect_f1", "accuracy") if name in seeds["mean"]]
+        figures = ", ".join(f"{name} {seeds['mean'][name]:.4f} ± {seeds['std'][name]:.4f}" for name in names)
+        print(f"test over {len(seeds['runs'])} seeds: {figures}")
 
 
 def shown_figures(test: dict[str, Any]) -> dict[str, Any]:
     """The figures of a labelled file that are printed; metrics.json has all of them."""
-    names = ("documents", *HEADLINE, "log_loss", "expected_calibration_error", "per_class")
+    names = ("documents", *ASPECTS, *HEADLINE, "log_loss", "expected_calibration_error", "per_class")
     shown = {name: test[name] for name in names if name in test}
     if_any = (
         "log_loss_infinite_documents",

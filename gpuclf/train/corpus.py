@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gpuclf.data.aspects import NONE
 from gpuclf.data.class_order import class_order
 from gpuclf.data.open import open_reader
 from gpuclf.data.options import DataOptions
@@ -21,7 +22,7 @@ from gpuclf.faults import UserFault
 from gpuclf.features.encoded import DocumentEncoder, Encoded
 from gpuclf.features.encoders import fit
 from gpuclf.features.options import FeatureOptions, TokenIdsOptions, WordTypesOptions
-from gpuclf.features.rows import Rows, concatenate
+from gpuclf.features.rows import ReviewRows, Rows, concatenate
 from gpuclf.train.observer import Observer
 from gpuclf.train.stopwatch import Stopwatch
 
@@ -51,6 +52,11 @@ class Corpus:
     @property
     def num_docs(self) -> int:
         return len(self.ids)
+
+    @property
+    def outside(self) -> int | None:
+        """The class of tokens of no aspect, -1 where every token has one; None where documents are no such tokens."""
+        return outside_class(self.classes) if isinstance(self.rows, ReviewRows) else None
 
 
 def read_corpus(
@@ -173,6 +179,11 @@ def _required_labels(encoded: Encoded, file: Path) -> list[str]:
     if encoded.labels is None:
         raise UserFault("has no labels", file=file)
     return encoded.labels
+
+
+def outside_class(classes: Sequence[str]) -> int:
+    """The number of the class of tokens of no aspect; -1 where there is none."""
+    return classes.index(NONE) if NONE in classes else -1
 
 
 def unknown_classes(labels: Iterable[str], classes: Sequence[str]) -> tuple[str, ...]:

@@ -188,7 +188,8 @@ def _test_figures(models: Sequence[SeedModel], test: Predictions, encoded: Any, 
 
 
 def _headline(values: dict[str, Any]) -> dict[str, float]:
-    return {name: values[name] for name in ("accuracy", "macro_f1", "micro_f1", "weighted_f1")}
+    names = ("accuracy", "macro_f1", "micro_f1", "weighted_f1", "aspect_f1", "any_aspect_f1")
+    return {name: values[name] for name in names if name in values}
 
 
 def _note_unknown(context: RunContext, file: Path, test: Predictions, num_known: int) -> None:
@@ -210,4 +211,4 @@ def _note_uncalibrated(context: RunContext, calibration: Calibration) -> None:
 def _held_out_predictions(corpus: Corpus, grid: GridResult) -> Predictions:
     ids, gold, scores = out_of_fold(corpus, grid.harvest)
     nothing = torch.zeros(len(ids), dtype=torch.bool)
-    return Predictions(ids, corpus.classes + corpus.extra_classes, gold, scores, ~nothing, nothing)
+    return Predictions(ids, corpus.classes + corpus.extra_classes, gold, scores, ~nothing, nothing, corpus.outside)

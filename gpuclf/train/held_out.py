@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from gpuclf.metrics.aspects import any_aspect_f1, aspect_f1
 from gpuclf.metrics.classification import batch_metrics
 from gpuclf.metrics.confusion import confusion
 from gpuclf.models.learner import Predictor, Problem, Replicas
@@ -18,10 +19,19 @@ class HeldOutRows:
     """The held-out documents of every view of a problem: `docs`, by default all that it does not train on.
 
     gold (docs,) int64 are the labels of all rows of the problem: below num_gold_classes, which counts the classes of
-    the model, then those it cannot know (in the problem's own labels these are -1).
+    the model, then those it cannot know (in the problem's own labels these are -1). outside: the class of tokens of no
+    aspect, where the documents are tokens of reviews (see gpuclf.metrics.aspects).
     """
 
-    def __init__(self, problem: Problem, gold: Tensor, num_gold_classes: int, docs: list[Tensor] | None = None):
+    def __init__(
+        self,
+        problem: Problem,
+        gold: Tensor,
+        num_gold_classes: int,
+        docs: list[Tensor] | None = None,
+        outside: int | None = None,
+    ):
+        self._outside = outside
         self._problem = problem
         self._gold = gold
         self._num_gold = num_gold_classes
@@ -29,7 +39,12 @@ class HeldOutRows:
 
     def metrics(self, predictor: Predictor, replicas: Replicas) -> dict[str, Tensor]:
         """Accuracy and F1 figures by name, each (R,) float64, of the predictor of these replicas."""
-        return batch_metrics(self.confusion(predictor, replicas))
+        counts = self.confusion(predictor, replicas)
+        found = batch_metrics(counts)
+        if self._outside is not None:
+            found["aspect_f1"] = aspect_f1(counts, self._outside)
+            found["any_aspect_f1"] = any_aspect_f1(counts, self._outside)
+        return found
 
     def confusion(self, predictor: Predictor, replicas: Replicas) -> Tensor:
         """(R, gold classes, gold classes) int64: documents by gold and predicted class."""

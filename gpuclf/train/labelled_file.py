@@ -14,6 +14,8 @@ from gpuclf.data.open import open_reader
 from gpuclf.data.options import DataOptions
 from gpuclf.faults import UserFault
 from gpuclf.features.encoded import Encoded
+from gpuclf.features.rows import ReviewRows
+from gpuclf.metrics.aspects import aspect_figures, top_token_figures
 from gpuclf.metrics.calibration import top_class_reliability
 from gpuclf.metrics.classification import classification_report
 from gpuclf.metrics.confusion import confusion
@@ -26,7 +28,7 @@ from gpuclf.metrics.ranking import (
     recall_at_k,
     roc_auc_one_vs_rest,
 )
-from gpuclf.train.corpus import documents, label_indices, unknown_classes
+from gpuclf.train.corpus import documents, label_indices, outside_class, unknown_classes
 from gpuclf.train.model_file import Model
 from gpuclf.train.observer import Observer
 from gpuclf.train.stopwatch import Stopwatch
@@ -38,7 +40,8 @@ _BEST = (1, 3, 5)  # how many of the best classes of a document are judged; fewe
 class Predictions:
     """Documents with gold and scores. gold (docs,) int64 indexes classes, then classes the model does not know.
 
-    scores (docs, K) float32; known, flagged (docs,) bool: any known feature; every class impossible.
+    scores (docs, K) float32; known, flagged (docs,) bool: any known feature; every class impossible. outside: the class
+    of tokens of no aspect, -1 for none; None where documents are no such tokens.
     """
 
     ids: list[str]
@@ -47,6 +50,7 @@ class Predictions:
     scores: Tensor
     known: Tensor
     flagged: Tensor
+    outside: int | None = None
 
     @property
     def predicted(self) -> Tensor:
@@ -84,7 +88,8 @@ def predict_labelled(model: Model, encoded: Encoded, share: slice | None = None)
     classes = model.classes + unknown_classes(encoded.labels, model.classes)
     gold = torch.from_numpy(label_indices(encoded.labels[share], classes))
     known = torch.from_numpy(encoded.known[share])
-    return Predictions(encoded.ids[share], classes, gold, scores[0], known, flagged)
+    outside = outside_class(classes) if isinstance(encoded.rows, ReviewRows) else None
+    return Predictions(encoded.ids[share], classes, gold, scores[0], known, flagged, outside)
 
 
 def joined(parts: Sequence[Predictions]) -> Predictions:
@@ -96,7 +101,15 @@ def joined(parts: Sequence[Predictions]) -> Predictions:
         scores=torch.cat([part.scores for part in parts]),
         known=torch.cat([part.known for part in parts]),
         flagged=torch.cat([part.flagged for part in parts]),
+        outside=parts[0].outside,
     )
+
+
+def _of_aspects(counts: Tensor, predictions: Predictions, outside: int) -> dict[str, Any]:
+    values = aspect_figures(counts, outside)
+    if 0 <= outside < predictions.scores.shape[1]:
+        values["likeliest_tokens"] = top_token_figures(predictions.scores[:, outside], predictions.gold != outside)
+    return values
 
 
 def figures(predictions: Predictions, probabilities: bool, num_known: int) -> dict[str, Any]:
@@ -104,6 +117,8 @@ def figures(predictions: Predictions, probabilities: bool, num_known: int) -> di
     counts = confusion(predictions.gold, predictions.predicted, len(predictions.classes))
     values = classification_report(counts, predictions.classes, num_known).to_json()
     values["no_known_feature"] = int((~predictions.known).sum())
+    if predictions.outside is not None:
+        values |= _of_aspects(counts, predictions, predictions.outside)
     # Joint scores of one document say nothing beside another document's; its posteriors do.
     scores = log_probabilities(predictions.scores) if probabilities else predictions.scores
     ranking = {

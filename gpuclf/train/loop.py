@@ -125,11 +125,12 @@ class BatchLoop:
         # One replica that finishes must not bring the others an evaluation that they would not have had alone.
         self._judged = finished | diverged | (every or last or late)
         self._latest = None
-        if not bool(self._judged.any()):
+        over = finished | diverged | (last or late)
+        if not bool((over if self._held_out is None else self._judged).any()):
             return
         predictor = self._learner.result(self._problem, self._state)
         exhausted = self._evaluate(predictor, diverged)
-        ends = finished | diverged | exhausted | last | late
+        ends = over | exhausted
         for place in torch.nonzero(ends).flatten().tolist():
             position = int(self._alive[place])
             reasons = (

@@ -64,6 +64,8 @@ def faults_of(
         faults += _fold_faults(options)
     if classifies and not {"folds", "validation", "model", "select"} & set(unsure):
         faults += _one_standard_error_faults(options)
+    if not {"data", "select", "train"} & set(unsure):
+        faults += _aspect_faults(options)
     if not {"data", "features"} & set(unsure):
         faults += [fault for cell in cells for fault in _feature_faults(cell.options, options.data)]
         faults += _idle_data_keys(options)
@@ -173,6 +175,23 @@ def _stopping_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             key="train.early_stopping",
             remedy="remove it, or folds.inner",
         )
+
+
+def _aspect_faults(options: ExperimentOptions) -> Iterator[UserFault]:
+    """Figures of aspects where documents are no tokens of reviews."""
+    if _format(options.data) == REVIEWS:
+        return
+    stopping = options.train.early_stopping
+    for key, metric in (
+        ("select.metric", options.select.metric),
+        ("train.early_stopping.metric", "" if stopping is None else stopping.metric),
+    ):
+        if metric == "aspect_f1":
+            yield UserFault(
+                "only tokens of reviews have aspects, and the data are none",
+                key=key,
+                remedy="take macro_f1, or data.format: reviews",
+            )
 
 
 def _feature_faults(cell: ExperimentOptions, data: DataOptions) -> Iterator[UserFault]:

@@ -91,7 +91,8 @@ def make_loop(
     held_out = None
     if prepared.held_out:
         num_gold = len(prepared.corpus.classes) + len(prepared.corpus.extra_classes)
-        held_out = HeldOutRows(problem, prepared.gold, num_gold, prepared.split.held_docs(device))
+        docs, outside = prepared.split.held_docs(device), prepared.corpus.outside
+        held_out = HeldOutRows(problem, prepared.gold, num_gold, docs, outside)
     learner = model.build(train, prepared.corpus.classes)
     with watch.timed("train"):
         steps = max_steps(model, train)

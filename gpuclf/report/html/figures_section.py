@@ -9,7 +9,10 @@ from typing import Any
 from gpuclf.report.html.markup import Markup, folded, joined, name_text, table, tag
 from gpuclf.report.strict_json import number
 
-_HEADLINE = ("accuracy", "macro_f1", "micro_f1", "weighted_f1", "macro_precision", "macro_recall")
+_HEADLINE = (
+    *("aspect_f1", "aspect_precision", "aspect_recall", "any_aspect_f1", "macro_aspect_f1"),  # of tokens of reviews
+    *("accuracy", "macro_f1", "micro_f1", "weighted_f1", "macro_precision", "macro_recall"),
+)
 _RANKING = (
     "macro_roc_auc",
     "macro_average_precision",
