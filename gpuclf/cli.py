@@ -127,6 +127,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_uses_of_a_model(commands: Any) -> None:
     """The commands that read a finished run's model."""
+    from gpuclf.report.summarize import arguments as arguments_of_summarize
+
     evaluate = _command(commands, "eval", _eval, "figures of a run's model on a labelled file")
     evaluate.add_argument("folder", type=Path, metavar="RUN")
     evaluate.add_argument("file", type=Path, metavar="FILE", help="a labelled file in the run's data format")
@@ -149,6 +151,9 @@ def _add_uses_of_a_model(commands: Any) -> None:
     show.add_argument(
         "--features", type=int, default=8, metavar="N", help="features a class, or words a tag (default 8)"
     )
+
+    summarize = _command(commands, "summarize", arguments_of_summarize.run, arguments_of_summarize.ABOUT)
+    arguments_of_summarize.add_arguments(summarize)
 
     export = _command(commands, "export", _export, "a run's model for other programs")
     export.add_argument("folder", type=Path, metavar="RUN")
@@ -276,34 +281,10 @@ def _diagnosis(arguments: argparse.Namespace, model: Any, stop: Any) -> Any:
 
 def _predict(arguments: argparse.Namespace, stop: Any) -> int:
     del stop
-    from gpuclf.faults import UserFault
-    from gpuclf.report.prediction_lines import prediction_lines
-    from gpuclf.train.evaluation import predict_documents
+    from gpuclf.report.predict_command import predict
 
-    model = _opened(arguments)
-    as_json = arguments.format == "jsonl"
-    if model.options.task == "tag":
-        from gpuclf.report.tagging.commands import predict_tags
-
-        _refuse(arguments.proba, "--proba", model)
-        predict_tags(model, arguments.file, arguments.input_format, as_json, sys.stdin.buffer, sys.stdout)
-        return 0
-    if arguments.proba and not model.probabilities:
-        raise UserFault(
-            f"{model.options.type} gives scores, not probabilities",
-            remedy="train it with calibrate: platt (or isotonic, temperature), which learns probabilities from the "
-            "documents of folds or validation; or leave --proba out: --format jsonl prints the scores",
-        )
-    if model.encoder.source == "sentences":
-        from gpuclf.report.tagging.commands import predict_labels
-
-        _refuse(arguments.proba, "--proba", model)
-        predict_labels(model, arguments.file, arguments.input_format, as_json, sys.stdin.buffer, sys.stdout)
-        return 0
-    for part in predict_documents(model, arguments.file, arguments.input_format, sys.stdin.buffer):
-        lines = prediction_lines(model.classes, *part, probabilities=arguments.proba, as_json=as_json)
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
-        sys.stdout.flush()
+    read, given = sys.stdin.buffer, arguments
+    predict(_opened(given), given.file, given.input_format, given.proba, given.format == "jsonl", read, sys.stdout)
     return 0
 
 
