@@ -18,7 +18,8 @@ from gpuclf.models.sequence.chain_descent import ChainDescent
 from gpuclf.models.sequence.chain_objective import ChainObjective
 from gpuclf.models.sequence.chain_predictor import ChainPredictor
 from gpuclf.models.train_options import TrainOptions
-from gpuclf.ops.sparse_gradient import columns_of
+from gpuclf.models.view_rows import view_rows
+from gpuclf.ops.sparse_scores import sparse_scores
 from gpuclf.train.loop import BatchLoop
 
 FEATURES, CLASSES = 7, 3
@@ -56,9 +57,7 @@ def everything(predictor: ChainPredictor, made: Problem) -> Tensor:
 
 
 def objective(made: Problem) -> ChainObjective:
-    rows = made.rows
-    assert isinstance(rows, SequenceRows)
-    return ChainObjective.of(made, columns_of(rows.crow, rows.col, rows.val.double(), FEATURES), 1.0)
+    return ChainObjective.of(made, view_rows(made, torch.float64, merge=False), 1.0)
 
 
 def value_at(aim: ChainObjective, point: Tensor) -> tuple[Tensor, Tensor]:
@@ -152,9 +151,8 @@ def test_marginals_are_probabilities_and_viterbi_is_the_best_sequence() -> None:
     marginal, viterbi = fitted(made), fitted(made, decode="viterbi")
     torch.testing.assert_close(everything(marginal, made).exp().sum(2), torch.ones(1, made.labels.numel()))
     assert isinstance(made.rows, SequenceRows)
-    aim = objective(made)
-    point = torch.cat([viterbi.weights, viterbi.transition.permute(1, 0, 2)]).double()
-    nodes, moves = aim.nodes(point)[:, 0], viterbi.transition[0].double()
+    rows, tokens, moves = made.rows, torch.arange(made.labels.numel()), viterbi.transition[0].double()
+    nodes = sparse_scores(rows.crow, rows.col, rows.val, tokens, None, None, viterbi.weights.double())[0]
     labels = everything(viterbi, made)[0].argmax(1)
     for begin, end in itertools.pairwise(made.rows.starts.tolist()):
         sequences = list(itertools.product(range(CLASSES), repeat=end - begin))

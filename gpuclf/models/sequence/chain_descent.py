@@ -6,19 +6,21 @@ A replica has converged when F is at most tol · F above its minimum, by the est
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from gpuclf.models.learner import Problem
 from gpuclf.models.replica_axis import replica_field
-from gpuclf.models.replica_rows import float_type
-from gpuclf.models.sequence.chain_objective import ChainObjective, sequences
+from gpuclf.models.replica_rows import float_type, option
+from gpuclf.models.sequence.chain_objective import ChainObjective
 from gpuclf.models.sequence.chain_predictor import ChainPredictor
+from gpuclf.models.sequence.decoding import Decode
+from gpuclf.models.view_rows import ViewRows, view_rows
 from gpuclf.ops.chain_sums import ChainSums
 from gpuclf.ops.replica_vectors import replica_combination, replica_dots
-from gpuclf.ops.sparse_gradient import Columns, columns_of
+from gpuclf.ops.sparse_gradient import Columns
 from gpuclf.optim.lbfgs import History, descent_direction, empty_history, forget, next_slot, remember, rescaled
 from gpuclf.optim.line_search import wolfe_step
 
@@ -39,13 +41,13 @@ class Descended(Protocol):
 
     def sums(self, nodes: Tensor, moves: Tensor, replicas: Tensor | None = None) -> ChainSums: ...
 
-    def empty_norms(self) -> Tensor:
-        """Room for the normalisers of all sentences, replicas on axis 1."""
+    def normaliser(self, sums: ChainSums) -> Tensor:
+        """The first part of the loss, (R,) float64: weighted logarithms of sums over label sequences."""
         ...
 
-    def loss(self, sums: ChainSums, nodes: Tensor, moves: Tensor) -> Tensor: ...
-
-    def by_score(self, sums: ChainSums) -> tuple[Tensor, Tensor]: ...
+    def gold(self, nodes: Tensor, moves: Tensor) -> Tensor:
+        """What the loss subtracts, (R,) float64: weighted scores of the labels, linear in nodes and moves."""
+        ...
 
     def value_and_gradient(self, point: Tensor, sums: ChainSums, nodes: Tensor) -> tuple[Tensor, Tensor]: ...
 
@@ -54,14 +56,14 @@ class Descended(Protocol):
 
 @dataclass(frozen=True)
 class ChainState:
-    """After `count` iterations, over the tokens by feature (`made`). point, gradient, inverse (V+1+K, R, K): see
-    gpuclf.models.sequence.chain_objective; nodes (tokens, R, K): scores of the point.
+    """After `count` iterations, over the tokens by feature, or the matrices of the views (`made`). point, gradient,
+    inverse (width+1+K, R, K): see gpuclf.models.sequence.chain_objective; nodes (tokens, R, K): scores of the point.
 
     value, gap, length (R,) float64: F; relative estimate of F above its minimum; the last step along its direction.
     """
 
     count: int
-    made: Columns
+    made: Columns | ViewRows
     history: History
     point: Tensor = replica_field(1)
     nodes: Tensor = replica_field(1)
@@ -74,32 +76,41 @@ class ChainState:
 
 @dataclass(frozen=True)
 class ChainDescent:
-    """The learner; see the module. C comes per replica, or from here where no grid varies it."""
+    """The learner; see the module. C and recall_penalty, which decode: mbr needs, come per replica, or from here where
+    no grid varies them; none: the label whose errors it is for."""
 
     C: float
     tol: float
-    decode: Literal["marginal", "viterbi"]
+    decode: Decode
+    recall_penalty: float = 1.0
+    none: int = 0
 
     def init(self, problem: Problem) -> ChainState:
         """All weights zero."""
-        rows = sequences(problem)
         dtype = float_type(problem)
-        made = columns_of(rows.crow, rows.col, rows.val.to(dtype), rows.num_features)
+        made = view_rows(problem, dtype, merge=True)
         objective = ChainObjective.of(problem, made, self.C)
         return started(objective, made, objective.zero(problem.num_classes, dtype))
 
     def step(self, problem: Problem, state: ChainState) -> ChainState:
         """One iteration of L-BFGS."""
-        return descended(ChainObjective.of(problem, state.made, self.C), state)
+        return descended(ChainObjective.of(problem, _views(state), self.C), state)
 
     def finished(self, problem: Problem, state: ChainState) -> Tensor:
         """Converged, as the module says. A replica that finds no lower point has not."""
         return state.gap <= self.tol
 
     def result(self, problem: Problem, state: ChainState) -> ChainPredictor:
-        columns = sequences(problem).num_features + 1
-        weights, moves = state.point[:columns], state.point[columns:].permute(1, 0, 2)
-        return ChainPredictor(weights.float().clone(), moves.float().contiguous(), self.decode)
+        made = _views(state)
+        weights, moves = state.point[: made.width + 1], state.point[made.width + 1 :].permute(1, 0, 2)
+        penalty = option(problem, "model.recall_penalty", self.recall_penalty) if self.decode == "mbr" else None
+        return ChainPredictor(
+            weights=made.expanded(weights, problem.replicas.view),
+            transition=moves.float().contiguous(),
+            decode=self.decode,
+            none=self.none,
+            recall_penalty=None if penalty is None else penalty.clone(),
+        )
 
     def alternatives(self, problem: Problem, state: ChainState) -> dict[str, ChainPredictor]:
         return {}
@@ -109,7 +120,12 @@ class ChainDescent:
         return {"objective": state.value, "gap": state.gap, "step_size": state.length}
 
 
-def started(objective: Descended, made: Columns, point: Tensor) -> ChainState:
+def _views(state: ChainState) -> ViewRows:
+    assert isinstance(state.made, ViewRows), "a chain is learnt on the matrices of its views"
+    return state.made
+
+
+def started(objective: Descended, made: Columns | ViewRows, point: Tensor) -> ChainState:
     """The state at a point from which an objective is to be minimised, with no memory of steps."""
     nodes = objective.nodes(point)
     sums = objective.sums(nodes, objective.moves(point))
@@ -166,37 +182,37 @@ class _Line:
         here, there = state.point[1:], direction[1:]
         self._square, self._mixed, self._own = replica_dots([(here, here), (here, there), (there, there)])
         self._moves = objective.moves(state.point)
+        self._gold, self._rise = objective.gold(state.nodes, self._moves), objective.gold(self._along, self._turn)
         self._step = torch.full_like(state.value, torch.nan)
-        self._nodes = torch.empty_like(state.nodes)
-        self._sums = ChainSums(objective.empty_norms(), torch.empty_like(state.nodes), torch.empty_like(self._moves))
 
     def __call__(self, step: Tensor) -> tuple[Tensor, Tensor]:
         """Value and slope, each (R,) float64; of a replica that has ended its search, at step 0, any."""
         step = torch.where((step == 0) & ~self._step.isnan(), self._step, step)
-        nodes, sums = self.at(step)
-        by_node, by_move = self._objective.by_score(sums)
-        slope = replica_dots([(by_node, self._along)])[0] + (by_move * self._turn).sum((1, 2))
-        moves = self._moves + step[:, None, None] * self._turn
-        value = self._objective.loss(sums, nodes, moves)
+        _, sums = self.at(step)
+        slope = replica_dots([(sums.probability, self._along)])[0] + (sums.pairs * self._turn).sum((1, 2)) - self._rise
+        value = self._objective.normaliser(sums) - self._gold - step * self._rise
         value = value + 0.5 * self._square + step * self._mixed + 0.5 * step * step * self._own
         return value, slope + self._mixed + step * self._own
 
     def at(self, step: Tensor) -> tuple[Tensor, ChainSums]:
         """Scores (tokens, R, K) and sums at a step."""
         new = torch.nonzero(step != self._step).flatten()
-        if new.numel():
-            own = step[new]
-            factors = torch.stack([torch.ones_like(own), own])
-            nodes = replica_combination(factors, [self._of(self._state.nodes, new), self._of(self._along, new)])
-            moves = self._moves[new] + own[:, None, None] * self._turn[new]
-            sums = self._objective.sums(nodes, moves, new)
+        if new.numel() == step.numel():
+            self._nodes, self._sums = self._made(step, slice(None))
+        elif new.numel():
+            nodes, sums = self._made(step, new)
             self._nodes[:, new], self._sums.probability[:, new] = nodes, sums.probability
             self._sums.log_norm[:, new], self._sums.pairs[new] = sums.log_norm, sums.pairs
-            self._step = step.clone()
+        self._step = step.clone()
         return self._nodes, self._sums
 
-    def _of(self, scores: Tensor, replicas: Tensor) -> Tensor:
-        return scores if replicas.numel() == scores.shape[1] else scores[:, replicas]
+    def _made(self, step: Tensor, which: Tensor | slice) -> tuple[Tensor, ChainSums]:
+        """Scores and sums of some replicas."""
+        own = step[which]
+        factors = torch.stack([torch.ones_like(own), own])
+        nodes = replica_combination(factors, [self._state.nodes[:, which], self._along[:, which]])
+        moves = self._moves[which] + own[:, None, None] * self._turn[which]
+        return nodes, self._objective.sums(nodes, moves, None if isinstance(which, slice) else which)
 
 
 def _rescaled(objective: Descended, state: ChainState, sums: ChainSums) -> ChainState:

@@ -1,7 +1,8 @@
 """What a linear-chain CRF minimises: C · Σ over sentences of -log P(labels | tokens), and ½‖W‖² (Lafferty et al. 2001).
 
-A point (V+1+K, R, K) holds the weights of the features, row 0 the offset's, and below them a row for each label: the
-scores of the labels that follow it. The offset alone is not penalised.
+A point (width+1+K, R, K) holds the weights of the features as the views have them (gpuclf.models.view_rows), row 0 the
+offset's, and below them a row for each label: the scores of the labels that follow it. The offset alone is not
+penalised.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from torch import Tensor
 from gpuclf.features.rows import SequenceRows
 from gpuclf.models.learner import Problem
 from gpuclf.models.replica_rows import option, spans_of
-from gpuclf.models.weight_space import WeightSpace, parts_of_rows
+from gpuclf.models.view_rows import ViewRows, parts_of_views
+from gpuclf.models.weight_space import WeightSpace
 from gpuclf.ops.chain_sums import ChainSums, chain_sums
 from gpuclf.ops.replica_vectors import replica_dots
-from gpuclf.ops.sparse_gradient import Columns
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,10 @@ class ChainObjective:
     chains: Chains
 
     @classmethod
-    def of(cls, problem: Problem, columns: Columns, C: float) -> ChainObjective:
-        rows = sequences(problem)
-        parts = parts_of_rows(rows, columns, spans_of(problem))
-        return cls(WeightSpace(parts, rows.num_features + 1, rows.num_docs, offset=True), chains_of(problem, C))
+    def of(cls, problem: Problem, made: ViewRows, C: float) -> ChainObjective:
+        parts = parts_of_views(made, spans_of(problem))
+        space = WeightSpace(parts, made.width + 1, sequences(problem).num_docs, offset=True)
+        return cls(space, chains_of(problem, C))
 
     @property
     def columns(self) -> int:
@@ -94,19 +95,20 @@ class ChainObjective:
         weights = self.chains.weights if replicas is None else self.chains.weights[:, replicas]
         return chain_sums(nodes, self.chains.starts, moves, weights.contiguous())
 
-    def empty_norms(self) -> Tensor:
-        """Room for normalisers (sentences, R)."""
-        return torch.empty_like(self.chains.weights)
+    def normaliser(self, sums: ChainSums) -> Tensor:
+        """C · Σ log of the sums over label sequences, (R,) float64."""
+        return replica_dots([(self.chains.weights[:, :, None], sums.log_norm[:, :, None])])[0]
+
+    def gold(self, nodes: Tensor, moves: Tensor) -> Tensor:
+        """C · Σ of the scores of the labels, (R,) float64."""
+        chains = self.chains
+        scores = nodes.gather(2, self._gold(nodes)).to(torch.float64)
+        by_token = replica_dots([(scores, chains.weights[chains.sentence][:, :, None])])[0]
+        return by_token + torch.where(chains.gold_pairs > 0, chains.gold_pairs * moves, 0.0).sum((1, 2))
 
     def loss(self, sums: ChainSums, nodes: Tensor, moves: Tensor) -> Tensor:
         """C · Σ -log P of the labels, (R,) float64."""
-        chains = self.chains
-        gold = nodes.gather(2, self._gold(nodes)).squeeze(2).to(torch.float64)
-        return (
-            (chains.weights * sums.log_norm).sum(0)
-            - (gold * chains.weights[chains.sentence]).sum(0)
-            - torch.where(chains.gold_pairs > 0, chains.gold_pairs * moves, 0.0).sum((1, 2))
-        )
+        return self.normaliser(sums) - self.gold(nodes, moves)
 
     def by_score(self, sums: ChainSums) -> tuple[Tensor, Tensor]:
         """The loss's gradient by the nodes (tokens, R, K) and by the moves (R, K, K)."""

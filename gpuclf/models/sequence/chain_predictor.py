@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from gpuclf.features.rows import Rows, SequenceRows
 from gpuclf.models.replica_axis import replica_field
+from gpuclf.models.sequence.decoding import Decode, ragged, risk_scores
 from gpuclf.ops.chain_sums import best_scores, chain_sums
 from gpuclf.ops.sparse_scores import sparse_scores
 
@@ -18,14 +18,17 @@ from gpuclf.ops.sparse_scores import sparse_scores
 class ChainPredictor:
     """R chains: weights (V+1, R, K) float32, row 0 the offset's; transition (R, K, K) float32, from the label before.
 
-    decode: marginal: a token's scores are log P(label | sentence), and the highest makes the fewest wrong tokens
-    (minimum Bayes risk); viterbi: they are the scores of the best sequences with each label, and the highest labels are
-    the single best sequence.
+    decode: marginal: a token's scores are log P(label | sentence), and the highest makes the fewest wrong tokens; mbr:
+    they are minus the expected cost of a label, where calling a token `none` wrongly costs recall_penalty (R,) and any
+    other error 1; viterbi: they are the scores of the best sequences with each label, and the highest labels are the
+    single best sequence.
     """
 
     weights: Tensor = replica_field(1)
     transition: Tensor = replica_field(0)
-    decode: Literal["marginal", "viterbi"] = "marginal"
+    decode: Decode = "marginal"
+    none: int = 0
+    recall_penalty: Tensor | None = replica_field(optional=True)
 
     def scores(
         self,
@@ -48,6 +51,9 @@ class ChainPredictor:
         else:
             ones = torch.ones((starts.numel() - 1, nodes.shape[1]), dtype=torch.float64, device=nodes.device)
             scores = chain_sums(nodes, starts, moves, ones).probability.log_()
+        if self.decode == "mbr":
+            assert self.recall_penalty is not None
+            scores = risk_scores(scores, self.none, self.recall_penalty[span])
         return scores[place].permute(1, 0, 2).to(torch.float32)
 
     def flagged(self, rows: Rows, docs: Tensor, col_scale: Tensor | None, row_scale: Tensor | None) -> Tensor:
@@ -59,8 +65,5 @@ def _sentences_around(starts: Tensor, docs: Tensor) -> tuple[Tensor, Tensor, Ten
     """All tokens of the sentences that `docs` lie in, where these sentences start among them, and where docs lie."""
     sentence = torch.searchsorted(starts, docs, right=True) - 1
     chosen, which = torch.unique(sentence, return_inverse=True)
-    lengths = starts.diff()[chosen]
-    own = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
-    shift = starts[:-1][chosen] - own[:-1]
-    tokens = torch.arange(int(own[-1]), device=docs.device) + torch.repeat_interleave(shift, lengths)
-    return tokens, own, docs - shift[which]
+    tokens, own = ragged(starts, chosen)
+    return tokens, own, docs - (starts[:-1][chosen] - own[:-1])[which]

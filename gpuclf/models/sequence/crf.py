@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gpuclf.models.learner import Learner, LearnerOptions
 from gpuclf.models.sequence.chain_descent import MEMORY, ChainDescent
+from gpuclf.models.sequence.decoding import Decode, none_class
 from gpuclf.models.train_options import Positive, TrainOptions
 
 
@@ -21,14 +22,23 @@ class CrfOptions(LearnerOptions):
     C: Positive = 1.0  # what the likelihood counts against the penalty: small is strong regularisation
     tol: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1e-3  # the smaller, the nearer to the optimum
     max_iter: Annotated[int, Field(ge=1)] = 200
-    decode: Literal["marginal", "viterbi"] = "marginal"  # fewest wrong tokens, or the single best sequence
+    decode: Decode = "marginal"  # fewest wrong tokens, least risk (mbr), or the single best sequence (viterbi)
+    recall_penalty: Positive = 1.0  # of decode: mbr: the cost of calling a token none wrongly; other errors cost 1
+    none_label: str | None = None  # of decode: mbr: the label of tokens outside of spans; None: NONE or O
 
-    per_replica: ClassVar[frozenset[str]] = frozenset({"model.C"})
+    per_replica: ClassVar[frozenset[str]] = frozenset({"model.C", "model.recall_penalty"})
     train_keys: ClassVar[frozenset[str]] = frozenset({"early_stopping", "evaluate_every"})
     evaluate_every: ClassVar[int] = 10
     simplest: ClassVar[dict[str, int]] = {"model.C": -1}
     reads: ClassVar[frozenset[str]] = frozenset({"sentences"})
     default_features: ClassVar[str] = "token_context"
+
+    @model_validator(mode="after")
+    def _penalised(self) -> CrfOptions:
+        for name in ("recall_penalty", "none_label"):
+            if self.decode != "mbr" and getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{name} means nothing with decode: {self.decode}; remove it, or set decode: mbr")
+        return self
 
     @property
     def probabilities(self) -> bool:  # type: ignore[override]
@@ -36,7 +46,8 @@ class CrfOptions(LearnerOptions):
         return self.decode == "marginal"
 
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> Learner:
-        return ChainDescent(self.C, self.tol, self.decode)
+        none = none_class(class_names, self.none_label) if self.decode == "mbr" else 0
+        return ChainDescent(self.C, self.tol, self.decode, self.recall_penalty, none)
 
     def max_steps(self, train: TrainOptions) -> int | None:
         return self.max_iter

@@ -14,7 +14,9 @@ import torch
 from torch import Tensor
 
 from gpuclf.ops.chain_sums.cpu_log_walk import backward_best, forward_best, log_walk
+from gpuclf.ops.chain_sums.cpu_scaled_walk import padded, scaled_walk
 from gpuclf.ops.chain_sums.records import ChainSums
+from gpuclf.ops.exponentials import exponentials
 from gpuclf.ops.kernel import kernel
 from gpuclf.ops.threads import run_on_threads
 
@@ -63,19 +65,26 @@ def _sum_block(nodes, starts, transition, weights, span, longest, log_norm, prob
     highest = transition.max() if transition.size else 0.0
     shift = highest if np.isfinite(highest) else 0.0
     spread = highest - transition.min() if np.isfinite(highest) else np.inf
-    rise = np.exp(transition - shift)
-    shape = (longest, transition.shape[0])
-    work = [np.empty(shape) for _ in range(3)]
-    tables = (transition, rise, np.ascontiguousarray(rise.T), shift, spread)
-    _walk_block(nodes, starts, *tables, weights, span, *work, log_norm, probability, pairs)
+    classes = transition.shape[0]
+    width = padded(classes)
+    rise = np.zeros((classes, width))
+    np.exp(transition - shift, out=rise[:, :classes])
+    fall = np.zeros((classes, width))
+    fall[:, :classes] = rise[:, :classes].T
+    work = [np.empty(longest * width) for _ in range(4)]
+    tables = (transition, rise.reshape(-1), fall.reshape(-1), np.arange(classes), shift, spread)
+    _walk_block(nodes, starts, *tables, weights, span, *work, np.empty(width), log_norm, probability, pairs)
 
 
 @kernel
 def _walk_block(
-    nodes, starts, transition, rise, fall, shift, spread, weights, span, e, alpha, beta, log_norm, probability, pairs
-):
-    """span: the block's first and last sentence; e, alpha, beta (longest, K) are worked in, pairs (K, K) added to."""
-    together = np.zeros_like(transition)
+    nodes, starts, transition, rise, fall, order, shift, spread, weights, span,
+    scores, e, scratch, alpha, row, log_norm, probability, pairs,
+):  # fmt: skip
+    """span: the block's first and last sentence; scores, e, scratch, alpha (longest · W,) and row (W,) are worked in;
+    pairs (K, K) is added to."""
+    classes, width = order.size, row.size
+    together = np.zeros_like(rise)
     apart = np.zeros_like(transition)
     for sentence in range(span[0], span[1]):
         begin, end = starts[sentence], starts[sentence + 1]
@@ -83,81 +92,50 @@ def _walk_block(
         if weight == 0.0 or begin == end:
             log_norm[sentence] = 0.0
             for token in range(begin, end):
-                for label in range(nodes.shape[1]):
+                for label in range(classes):
                     probability[token, label] = 0.0
             continue
-        total, near = _emissions(nodes, begin, end, spread, e)
+        total, near = _differences(nodes, begin, end, spread, width, scores)
         if near:
-            total += _scaled_walk(e, rise, fall, end - begin, weight, alpha, beta, probability[begin:end], together)
+            size = (end - begin) * width
+            exponentials(scores[:size], e[:size], scratch[:size])
+            for token in range(end - begin):
+                for pad in range(classes, width):
+                    e[token * width + pad] = 0.0
+            own = probability[begin:end]
+            total += scaled_walk(e, rise, fall, order, end - begin, weight, alpha, scores, row, own, together)
             log_norm[sentence] = total + (end - begin - 1) * shift
         else:
-            scores = nodes[begin:end]
-            log_norm[sentence] = log_walk(scores, transition, weight, alpha, beta, probability[begin:end], apart)
-    for before in range(transition.shape[0]):
-        for after in range(transition.shape[0]):
-            pairs[before, after] = together[before, after] * rise[before, after] + apart[before, after]
+            labels = classes * (end - begin)
+            own, forward = nodes[begin:end], alpha[:labels].reshape(end - begin, classes)
+            backward = scratch[:labels].reshape(end - begin, classes)
+            log_norm[sentence] = log_walk(own, transition, weight, forward, backward, probability[begin:end], apart)
+    for before in range(classes):
+        for after in range(classes):
+            at = before * width + after
+            pairs[before, after] = together[at] * rise[at] + apart[before, after]
 
 
 @kernel
-def _emissions(nodes, begin, end, spread, e):
-    """Fills e with exp(score - the token's highest); returns the sum of the highest, and whether all is near enough."""
+def _differences(nodes, begin, end, spread, width, scores):
+    """Fills scores (tokens · width,) with those of the nodes, less the token's highest, 0 in the padding; returns the
+    sum of the highest, and whether all is near enough."""
     total = 0.0
+    classes = nodes.shape[1]
     for token in range(begin, end):
+        row = scores[(token - begin) * width : (token - begin + 1) * width]
         low, high = np.inf, -np.inf
-        for label in range(nodes.shape[1]):
-            low, high = min(low, nodes[token, label]), max(high, nodes[token, label])
+        for label in range(classes):
+            row[label] = nodes[token, label]
+            low, high = min(low, row[label]), max(high, row[label])
         if not (high - low + spread < _SPREAD):
             return 0.0, False
         total += high
-        for label in range(nodes.shape[1]):
-            e[token - begin, label] = np.exp(nodes[token, label] - high)
+        for label in range(classes):
+            row[label] -= high
+        for pad in range(classes, width):
+            row[pad] = 0.0
     return total, True
-
-
-@kernel
-def _scaled_walk(e, rise, fall, length, weight, alpha, beta, probability, together):
-    """Returns the log of the sum; adds weight · P(before) P(after | …) to `together`, which lacks the factor `rise`.
-
-    alpha[i] is P(label of token i | tokens to i), beta[i] the ratio by which the rest of the sentence changes it.
-    """
-    classes = e.shape[1]
-    log_sum = 0.0
-    for i in range(length):
-        row = alpha[i]
-        if i == 0:
-            row[:] = e[0]
-        else:
-            row[:] = 0.0
-            for before in range(classes):
-                share = alpha[i - 1, before]
-                for after in range(classes):
-                    row[after] += share * rise[before, after]
-            for after in range(classes):
-                row[after] *= e[i, after]
-        total = 0.0
-        for label in range(classes):
-            total += row[label]
-        for label in range(classes):
-            row[label] /= total
-            e[i, label] /= total
-        log_sum += np.log(total)
-    beta[length - 1, :] = 1.0
-    for i in range(length - 1, -1, -1):
-        for label in range(classes):
-            probability[i, label] = weight * alpha[i, label] * beta[i, label]
-        if i == 0:
-            break
-        for after in range(classes):
-            e[i, after] *= beta[i, after]
-        beta[i - 1, :] = 0.0
-        for after in range(classes):
-            for before in range(classes):
-                beta[i - 1, before] += fall[after, before] * e[i, after]
-        for before in range(classes):
-            share = weight * alpha[i - 1, before]
-            for after in range(classes):
-                together[before, after] += share * e[i, after]
-    return log_sum
 
 
 @kernel
