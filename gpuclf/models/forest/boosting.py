@@ -15,9 +15,11 @@ from gpuclf.models.forest.numbers import number_bins, widened
 from gpuclf.models.forest.samples import whole_weights
 from gpuclf.models.learner import Problem
 from gpuclf.models.replica_axis import padded_like, replica_field
+from gpuclf.ops.add_rows import add_rows
 from gpuclf.ops.boost_round import SCALE_BITS, BoostRules, BoostTrees, boost_round
-from gpuclf.ops.class_slopes import class_slopes
+from gpuclf.ops.class_slopes import ClassSlopes, class_slopes
 from gpuclf.ops.counter_hash import hash64
+from gpuclf.ops.distinct_rows import distinct_rows
 from gpuclf.ops.grow_forest import PADDING
 
 MOST_WEIGHT = 127  # of a row: its gradient times 2^SCALE_BITS has to fit in 32 bits
@@ -93,28 +95,45 @@ class Boosting:
 
     def step(self, problem: Problem, state: BoostingState) -> BoostingState:
         """The next rounds. Scores are updated in place."""
-        for _ in range(min(self.portion, self.rounds - state.rounds)):
-            state = self._round(problem, state)
+        last = min(self.rounds, state.rounds + self.portion)
+        grown = [self._round(problem, state, number) for number in range(state.rounds, last)]
+        state = self._extended(state, grown)
         return replace(state, loss=self._losses(problem, state))
 
-    def _round(self, problem: Problem, state: BoostingState) -> BoostingState:
+    def _round(self, problem: Problem, state: BoostingState, number: int) -> list[BoostTrees]:
+        """The trees of round `number`, by replica."""
         inputs = layout(problem.rows)
         grown = []
         for replica, view in enumerate(problem.replicas.view.tolist()):
             rows = torch.nonzero(_member(problem, view)).flatten()
-            weights = None if problem.weights is None else problem.weights[rows]
-            seed = int(problem.replicas.seed[replica])
-            draw = hash64(seed, _SAMPLE, state.rounds, problem.keys[rows])
-            gradient, curvature = class_slopes(
-                state.scores[replica], problem.labels, rows, weights, self.sampling, draw, float(1 << SCALE_BITS)
-            )
             codes = _codes(problem, inputs, view)
             if state.bins is not None:
                 codes = state.bins[replica][inputs.base[:-1].to(codes.device) + codes]
-            trees = self._trees(codes, inputs, gradient, curvature, rows, seed, state.rounds)
-            state.scores[replica] += self.learning_rate * trees.change.t().double()
-            grown.append(trees)
-        return self._extended(state, grown)
+            seed = int(problem.replicas.seed[replica])
+            chosen = self._chosen(len(inputs.num_values), seed, number)
+            part = codes if len(chosen) == codes.shape[1] else codes[:, chosen.to(codes.device)].contiguous()
+            groups = distinct_rows(part, rows)
+            ordered = rows[groups.order]
+            slopes = class_slopes(
+                state.scores[replica],
+                problem.labels,
+                ordered,
+                groups.begin,
+                None if problem.weights is None else problem.weights[ordered],
+                self.sampling,
+                hash64(seed, _SAMPLE, number, problem.keys[ordered]),
+                float(1 << SCALE_BITS),
+            )
+            trees = self._trees(groups.codes, chosen, inputs, slopes)
+            steps = self.learning_rate * trees.change.double()
+            add_rows(state.scores[replica], rows, steps, groups.group)
+            grown.append(replace(trees, change=trees.change[:0]))
+        return grown
+
+    def _chosen(self, count: int, seed: int, number: int) -> Tensor:
+        """(m,) int64: of so many inputs those of round `number`, of the lowest hashes."""
+        order = torch.argsort(hash64(seed, _ROUND, number, torch.arange(count)), stable=True)
+        return order[: inputs_tried(self.max_features, count)].sort().values
 
     def _bins(self, problem: Problem, inputs: Layout, members: list[Tensor]) -> Tensor | None:
         """Bins of the numbers of every replica; None without n_bins or numbers."""
@@ -135,22 +154,14 @@ class Boosting:
             losses.append(log_loss(state.scores[replica, rows], problem.labels[rows], weights))
         return torch.stack(losses)
 
-    def _trees(
-        self, codes: Tensor, inputs: Layout, gradient: Tensor, curvature: Tensor, rows: Tensor, seed: int, number: int
-    ) -> BoostTrees:
-        """The trees of round `number`, on the inputs that are drawn for it: those of the lowest hashes."""
-        count = len(inputs.num_values)
-        order = torch.argsort(hash64(seed, _ROUND, number, torch.arange(count)), stable=True)
-        chosen = order[: inputs_tried(self.max_features, count)].sort().values
-        places = chosen.tolist()
+    def _trees(self, codes: Tensor, chosen: Tensor, inputs: Layout, slopes: ClassSlopes) -> BoostTrees:
+        """The trees on groups of rows, whose codes are those of the inputs `chosen`."""
+        places, count = chosen.tolist(), len(inputs.num_values)
         values = tuple(inputs.num_values[i] for i in places)
         cut = tuple(inputs.ordered[i] for i in places)
-        part = codes if len(places) == count else codes[:, chosen.to(codes.device)].contiguous()
-        wide = widened(part, values, cut, rows)
+        wide = widened(codes, values, cut, torch.arange(len(codes), device=codes.device))
         table = wide.table
-        trees = wide.narrowed(
-            boost_round(table.codes, table.num_values, table.ordered, gradient, curvature, rows, self.rules)
-        )
+        trees = wide.narrowed(boost_round(table.codes, table.num_values, table.ordered, slopes, self.rules))
         own = chosen.to(device=codes.device, dtype=torch.int32)
         gain = torch.zeros(count, dtype=torch.float64, device=codes.device)
         return replace(
@@ -159,22 +170,20 @@ class Boosting:
             gain=gain.index_copy(0, chosen.to(codes.device), trees.gain),
         )
 
-    def _extended(self, state: BoostingState, grown: list[BoostTrees]) -> BoostingState:
+    def _extended(self, state: BoostingState, rounds: list[list[BoostTrees]]) -> BoostingState:
+        """The state with the trees of some rounds, of every replica."""
         fills = {item.name: item.metadata["fill"] for item in fields(BoostingState) if "fill" in item.metadata}
         changes: dict[str, Tensor] = {}
         for name in _GROWN:
-            parts = [getattr(trees, name) for trees in grown]
-            if name == "leaf":
-                parts = [self.learning_rate * part for part in parts]
-            new = torch.stack(padded_like(parts, fills[name]))
-            changes[name] = torch.cat(padded_like([getattr(state, name), new], fills[name], from_axis=2), dim=1)
-        return replace(
-            state,
-            **changes,
-            gain=state.gain + torch.stack([trees.gain for trees in grown]),
-            nodes=state.nodes + torch.stack([trees.nodes.sum() for trees in grown]),
-            rounds=state.rounds + 1,
-        )
+            scale = self.learning_rate if name == "leaf" else 1
+            parts = [getattr(state, name)]
+            parts += [torch.stack(padded_like([scale * getattr(t, name) for t in of], fills[name])) for of in rounds]
+            changes[name] = torch.cat(padded_like(parts, fills[name], from_axis=2), dim=1)
+        gain, nodes = state.gain, state.nodes
+        for grown in rounds:
+            gain = gain + torch.stack([trees.gain for trees in grown])
+            nodes = nodes + torch.stack([trees.nodes.sum() for trees in grown])
+        return replace(state, **changes, gain=gain, nodes=nodes, rounds=state.rounds + len(rounds))
 
     def finished(self, problem: Problem, state: BoostingState) -> Tensor:
         """Whether all rounds are done."""

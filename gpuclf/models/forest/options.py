@@ -219,5 +219,5 @@ class ForestOptions(LearnerOptions):
 
     def bytes_per_document(self, num_classes: int) -> int:
         if self.boosting:
-            return 24 * num_classes  # scores and derivatives; the trees are small
+            return 64 * num_classes  # scores, and slopes twice while they are sorted by class; the trees are small
         return 2 * _NODE_BYTES * self.n_estimators + (4 * num_classes if self.bootstrap else 0)

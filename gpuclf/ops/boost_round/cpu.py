@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.ops.boost_round.records import SCALE_BITS, BoostRules, BoostTrees
+from gpuclf.ops.class_slopes import ClassSlopes
 from gpuclf.ops.kernel import inner_kernel, kernel
 from gpuclf.ops.threads import run_on_threads
 
@@ -49,9 +50,7 @@ def boost_round(
     codes: Tensor,
     num_values: tuple[int, ...],
     ordered: tuple[bool, ...],
-    gradient: Tensor,
-    curvature: Tensor,
-    rows: Tensor,
+    slopes: ClassSlopes,
     rules: BoostRules,
 ) -> BoostTrees:
     """See gpuclf.ops.boost_round.boost_round."""
@@ -61,18 +60,19 @@ def boost_round(
         np.int64(rules.min_category_rows), np.int64(rules.min_samples_leaf), float(rules.min_curvature),
         float(rules.min_gain),
     )  # fmt: skip
-    slopes, bends, chosen = gradient.numpy(), curvature.numpy(), rows.numpy().astype(np.int32)
-    cut = np.array(ordered, np.bool_)
-    change, width = np.zeros(gradient.shape, np.float32), np.array(num_values, np.int64)
-    grown: list[Any] = [None] * len(slopes)
+    cut, width, begin = np.array(ordered, np.bool_), np.array(num_values, np.int64), slopes.begin.tolist()
+    parts = [part.numpy() for part in (slopes.group, slopes.held, slopes.gradient, slopes.curvature)]
+    classes = len(begin) - 1
+    change = np.empty((len(table), classes), np.float32)
+    grown: list[Any] = [None] * classes
 
     def grow(k: int) -> None:
-        rows, others = parted(chosen, slopes[k], bends[k])
-        desk = new_desk(rows.size, len(num_values), int(base[-1]), max(num_values))
-        grown[k] = grow_tree(table, base, cut, slopes[k], bends[k], rows, law, desk, change[k])
-        follow(table, width, others, *grown[k][:6], change[k])
+        group, held, gradient, curvature = (part[begin[k] : begin[k + 1]] for part in parts)
+        desk = new_desk(group.size, len(num_values), int(base[-1]), max(num_values))
+        grown[k] = grow_tree(table[group], base, cut, held, gradient, curvature, law, desk)
+        follow(table, width, *grown[k][:6], change[:, k])
 
-    run_on_threads([partial(grow, k) for k in range(len(slopes))])
+    run_on_threads([partial(grow, k) for k in range(classes)])
     input, left, first, size, values, leaf, gain = zip(*grown, strict=True)
     return BoostTrees(
         nodes=torch.tensor([part.size for part in input], dtype=torch.int32),
@@ -113,9 +113,10 @@ def new_desk(rows: int, inputs: int, values: int, widest: int) -> Desk:
 
 @kernel
 def grow_tree(
-    codes: Any, base: Any, ordered: Any, gradient: Any, curvature: Any, rows: Any, law: Any, desk: Any, change: Any
+    codes: Any, base: Any, ordered: Any, held: Any, gradient: Any, curvature: Any, law: Any, desk: Any
 ) -> Any:
-    """One tree over `rows` (int32, reordered in place); fills change (docs,). Returns its arrays and gains by input."""
+    """One tree over groups of `held` rows each, codes (m, M). Returns its arrays and gains by input."""
+    rows = np.arange(held.size).astype(np.int32)
     depth = min(law.max_depth, 30)
     most = min(2 * rows.size, 2 ** (depth + 1)) + 1
     draft = np.zeros((7, most), np.int32)
@@ -127,18 +128,16 @@ def grow_tree(
     nodes, node = 1, 0
     while node < nodes:
         here = rows[begin[node] : end[node]]
-        slope, bend = sums(here, gradient, curvature)
+        inside, slope, bend = sums(here, held, gradient, curvature)
         found, length, gain = -1, 0, 0.0
-        if level[node] < law.max_depth and here.size >= 2 * law.min_leaf and here.size > 1:
-            count_values(codes, base, here, gradient, curvature, desk)
-            found, length, gain = best_split(base, ordered, here.size, slope, bend, law, desk)
+        if level[node] < law.max_depth and inside >= 2 * law.min_leaf and here.size > 1:
+            count_values(codes, base, here, held, gradient, curvature, desk)
+            found, length, gain = best_split(base, ordered, inside, slope, bend, law, desk)
             clear_values(base, desk)
         first[node] = filled
         if found < 0:
             input[node] = -1
-            leaf[node] = -slope / (bend + law.l2)
-            for row in here:
-                change[row] = leaf[node]
+            leaf[node] = quotient(-slope, bend + law.l2)
         else:
             gains[found] += gain
             chosen = desk.best[:length]
@@ -170,27 +169,28 @@ def grow_tree(
 
 
 @inner_kernel
-def sums(rows: Any, gradient: Any, curvature: Any) -> Any:
-    """G and H of some rows."""
-    slope, bend = np.int64(0), np.int64(0)
+def sums(rows: Any, held: Any, gradient: Any, curvature: Any) -> Any:
+    """Rows, G and H of some groups."""
+    inside, slope, bend = np.int64(0), np.int64(0), np.int64(0)
     for row in rows:
+        inside += held[row]
         slope += gradient[row]
         bend += curvature[row]
-    return slope / _UNIT, bend / _UNIT
+    return inside, slope / _UNIT, bend / _UNIT
 
 
 @inner_kernel
-def count_values(codes: Any, base: Any, rows: Any, gradient: Any, curvature: Any, desk: Any) -> None:
+def count_values(codes: Any, base: Any, rows: Any, held: Any, gradient: Any, curvature: Any, desk: Any) -> None:
     """Rows, G and H of every value that occurs."""
     inputs = base.size - 1
     for row in rows:
-        slope, bend = gradient[row], curvature[row]
+        inside, slope, bend = held[row], gradient[row], curvature[row]
         for i in range(inputs):
             g = base[i] + codes[row, i]
             if desk.count[g] == 0:
                 desk.present[base[i] + desk.distinct[i]] = g
                 desk.distinct[i] += 1
-            desk.count[g] += 1
+            desk.count[g] += inside
             desk.gradient[g] += slope
             desk.curvature[g] += bend
 
@@ -236,7 +236,7 @@ def order_values(base: Any, i: Any, by_code: Any, law: Any, desk: Any) -> Any:
             if by_code:
                 desk.score[count] = g
             else:
-                desk.score[count] = (desk.gradient[g] / _UNIT) / (desk.curvature[g] / _UNIT + law.smoothing)
+                desk.score[count] = quotient(desk.gradient[g] / _UNIT, desk.curvature[g] / _UNIT + law.smoothing)
             count += 1
     order, score = desk.order, desk.score
     for gap in _GAPS:
@@ -256,7 +256,7 @@ def best_prefix(
 ) -> Any:
     """The length of the best run of desk.order from either end, 0 where none gains more than to_beat; its gain."""
     best_length, best_gain = 0, to_beat
-    whole = slope * slope / (bend + law.l2)
+    whole = quotient(slope * slope, bend + law.l2)
     taken, in_slope, in_bend = 0, np.int64(0), np.int64(0)
     for place in range(limit):
         g = desk.order[count - 1 - place if backwards else place]
@@ -269,10 +269,16 @@ def best_prefix(
         right_slope, right_bend = slope - left_slope, bend - left_bend
         if left_bend < law.min_curvature or right_bend < law.min_curvature:
             continue
-        gain = left_slope**2 / (left_bend + law.l2) + right_slope**2 / (right_bend + law.l2) - whole
+        gain = quotient(left_slope**2, left_bend + law.l2) + quotient(right_slope**2, right_bend + law.l2) - whole
         if gain > best_gain:
             best_length, best_gain = place + 1, gain
     return best_length, best_gain
+
+
+@inner_kernel
+def quotient(one: Any, other: Any) -> Any:
+    """Of a sum that is 0, as that of no curvature without l2: 0."""
+    return one / other if other > 0.0 else 0.0
 
 
 @inner_kernel
@@ -298,9 +304,9 @@ def split_rows(codes: Any, base: Any, here: Any, i: Any, chosen: Any, desk: Any)
 
 @kernel
 def follow(
-    codes: Any, width: Any, rows: Any, input: Any, left: Any, first: Any, size: Any, values: Any, leaf: Any, change: Any
+    codes: Any, width: Any, input: Any, left: Any, first: Any, size: Any, values: Any, leaf: Any, change: Any
 ) -> None:
-    """Sets change of rows that the tree was not grown on to the values of the leaves that they end in.
+    """Sets change (G,) to the values of the leaves that the groups end in.
 
     width (M,): codes an input may have; a node that lists codes gets a bit for each of them.
     """
@@ -313,7 +319,7 @@ def follow(
         if input[node] >= 0 and size[node] >= 0:
             for place in range(first[node], first[node] + size[node]):
                 words[begin[node] + (values[place] >> 5)] |= np.int32(1 << (values[place] & 31))
-    for row in rows:
+    for row in range(codes.shape[0]):
         node = 0
         while input[node] >= 0:
             code = codes[row, input[node]]
@@ -323,18 +329,6 @@ def follow(
                 goes_left = ((words[begin[node] + (code >> 5)] >> (code & 31)) & 1) == 1
             node = left[node] if goes_left else left[node] + 1
         change[row] = leaf[node]
-
-
-@kernel
-def parted(rows: Any, gradient: Any, curvature: Any) -> Any:
-    """The rows with a slope, and those without."""
-    drawn, others = np.empty(rows.size, np.int32), np.empty(rows.size, np.int32)
-    count = 0
-    for place in range(rows.size):
-        row = rows[place]
-        drawn[count], others[place - count] = row, row
-        count += gradient[row] != 0 or curvature[row] != 0
-    return drawn[:count], others[: rows.size - count]
 
 
 @inner_kernel

@@ -33,7 +33,7 @@ class BoostRules:
 class BoostTrees:
     """A tree for each class; fields as in gpuclf.ops.grow_forest.Trees, (K, L) and (K, S) int32.
 
-    leaf (K, L) float32: the value of a leaf. change (K, docs) float32: that of each training row's leaf, 0 elsewhere.
+    leaf (K, L) float32: the value of a leaf. change (G, K) float32: that of each group's leaf.
     gain (M,) float64: what the splits on each input gained.
     """
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.ops.boost_round.records import SCALE_BITS, BoostRules, BoostTrees
+from gpuclf.ops.class_slopes import ClassSlopes
 
 _UNIT = float(1 << SCALE_BITS)
 
@@ -18,21 +19,21 @@ def boost_round(
     codes: Tensor,
     num_values: tuple[int, ...],
     ordered: tuple[bool, ...],
-    gradient: Tensor,
-    curvature: Tensor,
-    rows: Tensor,
+    slopes: ClassSlopes,
     rules: BoostRules,
 ) -> BoostTrees:
     """See gpuclf.ops.boost_round.boost_round."""
-    change = torch.zeros(gradient.shape, dtype=torch.float32)
-    table = codes.tolist()
+    table, begin = codes.tolist(), slopes.begin.tolist()
+    change = torch.zeros(len(table), len(begin) - 1, dtype=torch.float32)
     grown = []
-    for k in range(len(gradient)):
-        growth = _Growth(table, ordered, gradient[k].tolist(), curvature[k].tolist(), rules)
-        drawn = (gradient[k, rows] != 0) | (curvature[k, rows] != 0)
-        grown.append(growth.tree(rows[drawn].tolist(), change[k]))
-        for row in rows[~drawn].tolist():
-            change[k, row] = growth.value(grown[-1], row)
+    for k in range(len(begin) - 1):
+        parts = (slopes.group, slopes.held, slopes.gradient, slopes.curvature)
+        group, *of_class = (part[begin[k] : begin[k + 1]].tolist() for part in parts)
+        own = {row: figures for row, *figures in zip(group, *of_class, strict=True)}
+        growth = _Growth(table, ordered, own, rules)
+        grown.append(growth.tree(group))
+        for row in range(len(table)):
+            change[row, k] = growth.value(grown[-1], row)
     longest = [max(1, max(len(tree[part]) for tree in grown)) for part in range(6)]
     made = []
     for part, fill in enumerate((-2, 0, 0, 0, 0, 0)):
@@ -47,11 +48,10 @@ def boost_round(
 class _Growth:
     """The tree of one class."""
 
-    def __init__(self, codes: Any, ordered: Any, gradient: list[int], curvature: list[int], rules: BoostRules):
-        self.codes, self.ordered, self.gradient, self.curvature = codes, ordered, gradient, curvature
-        self.rules = rules
+    def __init__(self, codes: Any, ordered: Any, slopes: dict[int, list[int]], rules: BoostRules):
+        self.codes, self.ordered, self.slopes, self.rules = codes, ordered, slopes, rules
 
-    def tree(self, rows: list[int], change: Tensor) -> tuple[Any, ...]:
+    def tree(self, rows: list[int]) -> tuple[Any, ...]:
         """input, left, first, size, values, leaf, gains."""
         queue = [(rows, 0)]
         input, left, first, size, leaf = [], [], [], [], []
@@ -65,8 +65,7 @@ class _Growth:
                 input.append(-1)
                 left.append(0)
                 size.append(0)
-                leaf.append(float(np.float32(-slope / (bend + self.rules.l2))))
-                change[here] = leaf[-1]
+                leaf.append(float(np.float32(_quotient(-slope, bend + self.rules.l2))))
                 continue
             i, chosen, gain = split
             gains[i] += gain
@@ -108,7 +107,7 @@ class _Growth:
                 limit = min(len(order), len(groups) - 1)
                 for length in range(1, (limit if self.ordered[i] else min(limit, rules.max_prefix)) + 1):
                     inside = [row for code in order[:length] for row in groups[code]]
-                    if min(len(inside), len(rows) - len(inside)) < rules.min_samples_leaf:
+                    if min(self.held(inside), self.held(rows) - self.held(inside)) < rules.min_samples_leaf:
                         continue
                     slope, bend = self.sums(inside)
                     all_slope, all_bend = self.sums(rows)
@@ -126,14 +125,23 @@ class _Growth:
         scores = {}
         for code, rows in groups.items():
             slope, bend = self.sums(rows)
-            if len(rows) >= self.rules.min_category_rows:
-                scores[code] = slope / (bend + self.rules.smoothing)
+            if self.held(rows) >= self.rules.min_category_rows:
+                scores[code] = _quotient(slope, bend + self.rules.smoothing)
         order = sorted(scores, key=lambda code: (scores[code], code))
         return [order, order[::-1]]
 
     def gain(self, slope: float, bend: float) -> float:
-        return slope**2 / (bend + self.rules.l2)
+        return _quotient(slope**2, bend + self.rules.l2)
 
     def sums(self, rows: list[int]) -> tuple[float, float]:
-        """G and H of some rows."""
-        return sum(self.gradient[row] for row in rows) / _UNIT, sum(self.curvature[row] for row in rows) / _UNIT
+        """G and H of some groups."""
+        return sum(self.slopes[row][1] for row in rows) / _UNIT, sum(self.slopes[row][2] for row in rows) / _UNIT
+
+    def held(self, rows: list[int]) -> int:
+        """Rows of some groups."""
+        return sum(self.slopes[row][0] for row in rows)
+
+
+def _quotient(one: float, other: float) -> float:
+    """Of a sum that is 0, as that of no curvature without l2: 0."""
+    return one / other if other > 0 else 0.0
