@@ -26,6 +26,8 @@ from gpuclf.models.linear.svm import SvmOptions
 from gpuclf.models.neural.options import FeedforwardOptions, TextCnnOptions
 from gpuclf.models.neural.predictor import NeuralPredictor
 from gpuclf.models.sequence.chain_predictor import ChainPredictor
+from gpuclf.models.sequence.content import ContentOptions
+from gpuclf.models.sequence.content_predictor import ContentPredictor
 from gpuclf.models.sequence.crf import CrfOptions
 from gpuclf.models.tagger.options import TypeTaggerOptions
 from gpuclf.models.tagger.predictor import TypeTagger
@@ -42,6 +44,7 @@ ModelOptions = Annotated[
     | ArowOptions
     | ScwOptions
     | CrfOptions
+    | ContentOptions
     | TypeTaggerOptions
     | DecomposableOptions
     | ForestOptions
@@ -62,6 +65,7 @@ LEARNERS: dict[str, type[LearnerOptions]] = {
     "arow": ArowOptions,
     "scw": ScwOptions,
     "crf": CrfOptions,
+    "content": ContentOptions,
     "type_tagger": TypeTaggerOptions,
     "decomposable": DecomposableOptions,
     "forest": ForestOptions,
@@ -74,6 +78,7 @@ PREDICTORS: dict[str, type[Any]] = {
     "linear": LinearPredictor,
     "bernoulli": BernoulliPredictor,
     "chain": ChainPredictor,
+    "content": ContentPredictor,
     "type_tagger": TypeTagger,
     "decomposable": DecomposablePredictor,
     "forest": ForestPredictor,

@@ -9,7 +9,8 @@ import torch
 from pydantic import BaseModel
 from torch import Tensor
 
-from gpuclf.features.rows import Rows, SequenceRows, TokenRows, Views, rows_to
+from gpuclf.features.review_words import ReviewWords
+from gpuclf.features.rows import ReviewRows, Rows, SequenceRows, TokenRows, Views, rows_to
 from gpuclf.models.learner import LearnerOptions, Problem, Replicas
 from gpuclf.models.train_options import TrainOptions
 
@@ -35,6 +36,17 @@ def sparse_rows(x: Tensor) -> SequenceRows:
     return SequenceRows(crow, col, val, x.shape[1], starts=torch.arange(len(x) + 1))
 
 
+def review_rows(x: Tensor, named: Tensor) -> ReviewRows:
+    """The rows as reviews of one sentence of one token. named (docs, features): the matrix by the names of features,
+    which are the content words as well."""
+    made, words = sparse_rows(x), sparse_rows(named)
+    return ReviewRows(
+        **vars(made),
+        token_word=torch.where(named.sum(1) > 0, named.argmax(1), -1).int(),
+        reviews=ReviewWords(made.starts, words.crow, words.col - 1, words.val, x.shape[1]),
+    )
+
+
 def token_rows(x: Tensor, names: Tensor) -> TokenRows:
     """The counts as sequences of words, which stand in the order of their names whatever their numbers: column j of x
     is word j + 1 of the name names[j]."""
@@ -58,10 +70,10 @@ def problem(
     device: torch.device | str = "cpu",
     order: Tensor | None = None,
     docs: Tensor | None = None,
-    tokens: bool = False,
+    reads: str = "sparse",
 ) -> Problem:
     """Replicas over two folds (views 0 and 1) and all rows (view 2). `order` permutes features, which keep their names;
-    `docs` chooses rows; with `tokens` they are sequences of words."""
+    `docs` chooses rows; `reads`: tokens makes them sequences of words, reviews reviews of one token each."""
     x, y = dense_counts()
     keys = torch.arange(DOCS, dtype=torch.int64) * 7919
     part = torch.arange(DOCS) % 3 == 0
@@ -69,13 +81,15 @@ def problem(
     if docs is not None:
         x, y, keys, train = x[docs], y[docs], keys[docs], train[:, docs]
     names = torch.arange(FEATURES) if order is None else order
-    x = x[:, names]
+    named, x = x, x[:, names]
+    tokens = reads == "tokens"
     replicas = Replicas(
         torch.tensor(views),
         torch.tensor(seeds),
         {name: torch.tensor(values, dtype=torch.float64) for name, values in options.items()},
     )
-    rows: Rows = token_rows(x, names) if tokens else sparse_rows(x)
+    kinds = {"tokens": lambda: token_rows(x, names), "reviews": lambda: review_rows(x, named)}
+    rows: Rows = kinds.get(reads, lambda: sparse_rows(x))()
     views = Views(train, seen_scale(x, train), None if tokens else torch.ones(len(train), len(y)))
     feature_keys = torch.cat([torch.zeros(1, dtype=torch.int64), names * 104729 + 1])
     made = Problem(rows, y, keys, CLASSES, views, replicas, feature_keys=feature_keys)
@@ -100,6 +114,9 @@ def option_values(kind: type[LearnerOptions], count: int) -> dict[str, list[floa
     """Different values for every per-replica option of a learner, all that it may have."""
     values = {}
     for name in sorted(kind.per_replica):
+        if name in kind.categories:  # the first ones; a replica has the place of a name
+            values[name] = [float(place % min(3, len(kind.categories[name]))) for place in range(count)]
+            continue
         section, _, option = name.partition(".")
         low, high = _bounds(TrainOptions if section == "train" else kind, option)
         spread = [low + (high - low) * (place + 1) / (count + 1) for place in range(count)]
