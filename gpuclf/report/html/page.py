@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
@@ -22,6 +20,7 @@ from gpuclf.report.html.page_facts import PageFacts
 from gpuclf.report.html.ranking_section import ranking_section
 from gpuclf.report.html.reliability_section import no_reliability, reliability_section
 from gpuclf.report.html.run_section import config_section, environment_section, seconds_text, timings_section
+from gpuclf.report.html.shell import shell
 from gpuclf.report.strict_json import number
 from gpuclf.report.summary import cell_label
 
@@ -36,28 +35,14 @@ def page(facts: PageFacts) -> str:
 def document(name: str, header: Iterable[Markup], sections: Sequence[Section]) -> str:
     """A page of this look, whatever it tells of: a header with links, then the sections."""
     style, script = (_own_file(file) for file in ("style.css", "sort_tables.js"))
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"{name} · gpuclf"),
-        tag("style", Markup(style)),
-    )
     links = tag("nav", *(tag("a", title, href=f"#{anchor}") for anchor, title, _ in sections))
-    body = tag(
-        "body",
+    return shell(
+        name,
+        style,
+        script,
         tag("header", *header, links),
         *(tag("section", tag("h2", title), content, id=anchor) for anchor, title, content in sections),
-        tag("script", Markup(script)),
     )
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
-
-
-def _policy(script: str) -> str:
-    """Nothing is loaded, and no script runs but ours, whatever the data hold."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
 def _own_file(name: str) -> str:

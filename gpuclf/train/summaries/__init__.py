@@ -1,0 +1,1 @@
+"""What people say about each business: snippets of reviews, clustered by aspect, with a polarity."""
