@@ -21,10 +21,6 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _NEGATORS = _words(
     """not no never cannot can't couldn't don't doesn't didn't isn't wasn't aren't weren't won't wouldn't haven't
     hasn't hadn't shouldn't ain't without hardly barely scarcely neither nor none nobody dont doesnt didnt isnt
