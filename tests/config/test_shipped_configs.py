@@ -16,6 +16,7 @@ from gpuclf.train.signals import StopRequest
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = sorted((ROOT / "configs").rglob("*.yaml"))
 NAMES = [
+    "content/products.yaml",
     "linear/arow.yaml",
     "linear/banking77.yaml",
     "linear/calibrated.yaml",
@@ -65,6 +66,8 @@ def small(path: Path, folder: Path) -> LoadedConfig:
         overrides.append("model.sweeps=1")
     if loaded.options.data.format in ("tsv", "conllu"):
         overrides.append("data.limit=400")  # the first few classes, whole
+    if loaded.options.data.format == "reviews":
+        overrides.append("data.limit=20")
     return load(path, overrides)
 
 
@@ -84,7 +87,7 @@ def test_loads_and_resolves(path: Path, tmp_path: Path) -> None:
     again.write_text(loaded.resolved_yaml(), encoding="utf-8")
     same = load(again).options
     assert same == loaded.options
-    same.model.build(same.train, ["a", "b"])  # all keys are written now: what is at its default is no fault
+    same.model.build(same.train, ["NONE", "a", "b"])  # all keys are written now: what is at its default is no fault
     assert loaded.options.run.root == ROOT / "runs"
     assert loaded.options.test is not None
     for file in (loaded.options.data.train, loaded.options.test.file):
