@@ -81,7 +81,7 @@ def _splat(builder: Any, value: Any, vector: Any, count: int) -> Any:
 
 
 _sum_64, _sum_16, _sum_8, _sum_4, _sum_1 = (_lanes(count) for count in (64, 16, 8, 4, 1))
-_add_16, _add_8, _add_4, _add_1 = (_spread(count) for count in (16, 8, 4, 1))
+_add_64, _add_16, _add_8, _add_4, _add_1 = (_spread(count) for count in (64, 16, 8, 4, 1))
 
 
 @kernel
@@ -119,6 +119,9 @@ def scattered_add(target: Any, index: Any, step: Any, x: Any, entries: Any, cell
     """
     width = cells.size
     j = 0
+    while j + 64 <= width:
+        _add_64(target, index, step, x, entries, j, cells)
+        j += 64
     while j + 16 <= width:
         _add_16(target, index, step, x, entries, j, cells)
         j += 16

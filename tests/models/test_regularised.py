@@ -176,7 +176,7 @@ def test_dual_coordinates_stay_finite_where_the_penalty_is_next_to_nothing(
     chosen: type[SvmOptions] | type[LogisticOptions], single: bool, separable: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if single:
-        monkeypatch.setattr("gpuclf.models.linear.objective._SMALL", 0)  # float32, as with many weights
+        monkeypatch.setattr("gpuclf.models.replica_rows._SMALL", 0)  # float32, as with many weights
     x, y = data(docs=30)
     y = x[:, :CLASSES].argmax(1) if separable else y
     made = problem(x, y)

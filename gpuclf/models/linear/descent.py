@@ -109,7 +109,7 @@ class BatchDescent:
             point=point,
             scores=scores,
             gradient=gradient,
-            inverse=objective.inverse_diagonal(point, scores) if self._scaled else None,
+            inverse=objective.inverse_diagonal(point, scores) if self._scaled and not self._warms_up(point) else None,
             value=value,
             start=norm,
             norm=norm.clone(),
@@ -123,15 +123,16 @@ class BatchDescent:
     def step(self, problem: Problem, state: DescentState) -> DescentState:
         """One iteration."""
         objective = self.aim.objective(problem, state.made)
-        if state.count == 0 and self.warm_epochs and has_kernel(state.point.device):
+        if state.count == 0 and self._warms_up(state.point):
             return self._warm_step(problem, objective, state)
         if state.history is not None and not state.history.steps.numel():
             state = replace(state, history=empty_history(MEMORY[self.optimizer], state.point))
         if self.optimizer == "owlqn":
             point, scores, length = self._orthant_step(objective, state)
+            square = None
         else:
-            point, scores, length = self._line_step(problem, objective, state)
-        value, gradient = objective.smooth(point, scores)
+            point, scores, length, square = self._line_step(problem, objective, state)
+        value, gradient = objective.smooth(point, scores, square)
         history = state.history
         stuck = length == 0
         if history is not None:
@@ -174,8 +175,11 @@ class BatchDescent:
             figures["nonzeros"] = (state.point[1:] != 0).sum((0, 2))
         return figures
 
-    def _line_step(self, problem: Problem, objective: Objective, state: DescentState) -> tuple[Tensor, Tensor, Tensor]:
-        """Point, scores and step length after a step along a direction that goes down, which history gets to know."""
+    def _line_step(
+        self, problem: Problem, objective: Objective, state: DescentState
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Point, scores, step length and ‖W‖² after a step along a direction that goes down, which history gets to
+        know."""
         space = objective.space
         direction = self._direction(objective, state)
         along = space.scores(direction)
@@ -200,7 +204,8 @@ class BatchDescent:
             moved, _ = next_slot(state.history)
             replica_combination(length[None], [direction], out=moved)
         point = replica_combination(factors, [state.point, direction], out=state.point)
-        return point, replica_combination(factors, [state.scores, along], out=state.scores), length
+        scores = replica_combination(factors, [state.scores, along], out=state.scores)
+        return point, scores, length, square + 2 * length * mixed + length * length * own
 
     def _direction(self, objective: Objective, state: DescentState) -> Tensor:
         space = objective.space
@@ -233,6 +238,10 @@ class BatchDescent:
     def _scaled(self) -> bool:
         """Whether steps are scaled by the diagonal of the Hessian."""
         return self.optimizer in ("lbfgs", "newton")
+
+    def _warms_up(self, point: Tensor) -> bool:
+        """Whether the first step is one of dual epochs, which asks for no diagonal."""
+        return self.warm_epochs > 0 and has_kernel(point.device)
 
     def _rescaled(self, objective: Objective, state: DescentState) -> DescentState:
         """With the Hessian's diagonal of now, where it is time to take it again."""

@@ -79,13 +79,14 @@ class Objective:
     ridge: Tensor
     lasso: Tensor
 
-    def smooth(self, point: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """Value (R,) without the L1 part, and its gradient, a vector."""
+    def smooth(self, point: Tensor, scores: Tensor, square: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Value (R,) without the L1 part, and its gradient, a vector; square (R,): ‖W‖², where it is known."""
         value, by_score = self.loss.value_and_gradient(scores, self.labels, self.weights)
         gradient = self.space.lift(by_score)
         factors = torch.stack([torch.ones_like(self.ridge), self.ridge])
         replica_combination(factors, [gradient[1:], point[1:]], out=gradient[1:])
-        return value + 0.5 * self.ridge * _square(point[1:]), gradient
+        square = _square(point[1:]) if square is None else square
+        return value + 0.5 * self.ridge * square, gradient
 
     def absolute(self, point: Tensor) -> Tensor:
         """The L1 part of F, (R,) float64."""
@@ -103,7 +104,9 @@ class Objective:
         diagonal[1:] += self.ridge.to(point.dtype)[:, None]
         # The losses do not see a sum common to all offsets, nothing penalises it, and one scale for all leaves it at 0.
         diagonal[0] = diagonal[0].mean(-1, keepdim=True)
-        diagonal.reciprocal_().masked_fill_(diagonal.isinf(), 1.0)
+        diagonal.reciprocal_()
+        flat = diagonal if bool((self.ridge == 0).any()) else diagonal[:1]  # rows that may have no curvature
+        flat.masked_fill_(flat.isinf(), 1.0)
         if not self.space.offset:
             diagonal[0] = 0
         return diagonal

@@ -16,7 +16,7 @@ from gpuclf.ops.replica_vectors.lanes import combination, products
 from gpuclf.ops.threads import run_on_threads
 
 _ROWS = 256  # of one running sum; never other for other replicas or threads, or the bits would be
-_COLUMNS = 64  # cells of a row that are summed before the next ones
+_NEAR = 1 << 14  # bytes of the vectors that are gone through before the next ones, about
 _CELLS = 1 << 16  # of a vector, at least, in one piece of work
 _LANES = 32  # cells of a combination that are made at once
 
@@ -60,19 +60,22 @@ def _number(dtype: torch.dtype) -> Any:
 
 @kernel
 def _dots(like: Any, addresses: Any, rows: Any, width: Any, block: Any, parts: Any) -> None:
-    """Fills parts (blocks, pairs, width), the first of which has the number `block`."""
+    """Fills parts (blocks, pairs, width), zeros so far, the first of which has the number `block`.
+
+    A few rows of all vectors at a time: they come from memory in one piece, and once for all pairs.
+    """
+    few = max(1, _NEAR // (width * 8 * rows.size))
     for b in range(parts.shape[0]):
-        first = (block + b) * _ROWS
-        for start in range(0, width, _COLUMNS):
-            end = min(width, start + _COLUMNS)
+        begin = (block + b) * _ROWS
+        for first in range(begin, begin + _ROWS, few):
             for p in range(rows.size):
-                last = min(rows[p], first + _ROWS)
+                last = min(rows[p], min(begin + _ROWS, first + few))
                 if first < last:
                     u, v, w = addresses[p]
                     if w:
-                        _with_scale(like, u, v, w, first, last, width, start, end, parts[b, p])
+                        _with_scale(like, u, v, w, first, last, width, 0, width, parts[b, p])
                     else:
-                        _without_scale(like, u, v, w, first, last, width, start, end, parts[b, p])
+                        _without_scale(like, u, v, w, first, last, width, 0, width, parts[b, p])
 
 
 @kernel

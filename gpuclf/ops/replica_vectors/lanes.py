@@ -22,7 +22,7 @@ def _read(builder: Any, address: Any, number: Any, at: Any, count: int, size: in
 
 
 def products(count: int, scaled: bool) -> Any:
-    """The intrinsic out[at + j] = Σ over rows m of u[m, at + j] · v[m, at + j], `scaled` · w[m, at + j], in float64
+    """The intrinsic out[at + j] += Σ over rows m of u[m, at + j] · v[m, at + j], `scaled` · w[m, at + j], in float64
     for j < count."""
 
     def typed(
@@ -34,7 +34,8 @@ def products(count: int, scaled: bool) -> Any:
             number = context.get_data_type(signature.args[0].dtype)
             size = number.get_abi_size(context.target_data)
             wide = ir.VectorType(ir.DoubleType(), count)
-            total = cgutils.alloca_once_value(builder, ir.Constant(wide, [0.0] * count))
+            to = builder.bitcast(builder.gep(target, [at]), wide.as_pointer())
+            total = cgutils.alloca_once_value(builder, builder.load(to, align=8))
             with cgutils.for_range_slice(builder, first, last, first.type(1)) as (row, _):
                 place = builder.add(builder.mul(row, width), at)
                 product = None
@@ -43,7 +44,6 @@ def products(count: int, scaled: bool) -> Any:
                     cells = cells if number == ir.DoubleType() else builder.fpext(cells, wide)
                     product = cells if product is None else builder.fmul(product, cells)
                 builder.store(builder.fadd(builder.load(total), product), total)
-            to = builder.bitcast(builder.gep(target, [at]), wide.as_pointer())
             builder.store(builder.load(total), to, align=8)
             return context.get_dummy_value()
 
