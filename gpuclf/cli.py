@@ -102,7 +102,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="RUN",
         help="a run, a predictions.tsv, or a table with columns gold, A, B",
     )
-    compare.add_argument("--metric", choices=("accuracy", "macro_f1", "micro_f1", "weighted_f1"), default="accuracy")
+    figures = ("accuracy", "macro_f1", "micro_f1", "weighted_f1", "aspect_f1")
+    compare.add_argument("--metric", choices=figures, default="accuracy")
     compare.add_argument("--samples", type=_at_least_one, default=10_000, help="of the bootstrap (default 10000)")
     compare.add_argument("--seed", type=int, default=0, help="of the bootstrap's draws (default 0)")
     compare.add_argument("--alpha", type=_share, default=0.05, help="chance of a false alarm (default 0.05)")

@@ -65,6 +65,34 @@ def resampled(
     return figures
 
 
+def resampled_units(
+    gold: Tensor,
+    predicted: Tensor,
+    num_classes: int,
+    metric: Callable[[Tensor], Tensor],
+    samples: int,
+    seed: int,
+    unit: Tensor,
+) -> Tensor:
+    """`resampled` for documents that hang together: units (the tokens of a review) are drawn whole, with replacement.
+
+    unit (n,) int64: the unit of each document, from 0. Place i of resample b holds unit floor(U · u(seed, b, i)).
+    """
+    units, area = int(unit.max()) + 1, num_classes * num_classes
+    cells = unit * area + gold * num_classes + predicted  # (R, n)
+    table = torch.stack([torch.bincount(row, minlength=units * area).view(units, area) for row in cells])
+    chunk = max(1, NUMBERS_AT_ONCE // (units + len(cells) * area))
+    place = torch.arange(units, device=gold.device)
+    figures = torch.empty(samples, len(cells), dtype=torch.float64, device=gold.device)
+    for numbers in torch.arange(samples, device=gold.device).split(chunk):
+        drawn = (uniform(hash64(seed, numbers[:, None], place)) * units).to(torch.int64)
+        times = torch.zeros(len(numbers), units, dtype=torch.float64, device=gold.device)
+        times.scatter_add_(1, drawn, torch.ones_like(drawn, dtype=torch.float64))
+        counts = (times @ table.to(torch.float64)).to(torch.int64)  # whole numbers below 2^53: exact
+        figures[numbers] = metric(counts.view(len(cells), len(numbers), num_classes, num_classes)).t()
+    return figures
+
+
 def bootstrap_difference(observed: float, differences: Tensor, level: float = 0.95) -> BootstrapDifference:
     """The record of an observed difference and its resamples (samples,) float64 (Efron & Tibshirani 1993, ch. 13)."""
     values = differences.cpu().numpy()

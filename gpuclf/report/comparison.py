@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from gpuclf.data.aspects import NONE
 from gpuclf.faults import UserFault
-from gpuclf.metrics.bootstrap import METRICS, bootstrap_difference, resampled
+from gpuclf.metrics.aspects import aspect_f1
+from gpuclf.metrics.bootstrap import METRICS, bootstrap_difference, resampled, resampled_units
 from gpuclf.metrics.confusion import confusion
 from gpuclf.metrics.holm import holm
 from gpuclf.metrics.mcnemar import McNemar, disagreements, mcnemar, paired_interval
@@ -20,7 +23,10 @@ from gpuclf.metrics.proportions import two_proportions
 from gpuclf.report.comparison_files import System
 
 MCNEMAR, BOOTSTRAP, PROPORTIONS = "McNemar", "paired bootstrap", "two proportions (z)"
+ASPECT_F1 = "aspect_f1"
 PAIRED_T, CORRECTED_T = "paired t over folds", "corrected paired t over folds"
+
+Measure = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -90,8 +96,9 @@ def compare(systems: Sequence[System], settings: Settings) -> Comparison:
     if settings.different_tests:
         return _on_different_documents(systems, settings)
     answers = _aligned(systems)
+    measures = _measures(systems, settings, answers)
     counts = confusion(answers.gold, answers.predicted, answers.num_classes)
-    tests = [*_mcnemar(systems, answers, settings), *_bootstrap(systems, answers, counts, settings)]
+    tests = [*_mcnemar(systems, answers, settings), *_bootstrap(systems, answers, counts, settings, measures)]
     folded, notes = _over_folds(systems, settings)
     tests += folded
     if any(system.out_of_fold for system in systems):
@@ -99,20 +106,36 @@ def compare(systems: Sequence[System], settings: Settings) -> Comparison:
     decides = MCNEMAR if settings.metric == "accuracy" else BOOTSTRAP
     if folded and systems[0].out_of_fold:
         decides = CORRECTED_T
-    return _compared(systems, settings, list(counts), tests, decides, notes)
+    if settings.metric == ASPECT_F1:
+        notes.append("the bootstrap draws whole reviews; McNemar's test takes tokens as if each stood by itself")
+    return _compared(systems, settings, list(counts), measures, tests, decides, notes)
+
+
+def _measures(systems: Sequence[System], settings: Settings, answers: _Answers) -> dict[str, Measure]:
+    """The accuracy, and the metric asked for: from confusion matrices (..., K, K) to (...)."""
+    if settings.metric != ASPECT_F1:
+        return {name: METRICS[name] for name in ("accuracy", settings.metric)}
+    if NONE not in answers.names:
+        raise UserFault(
+            f"no document is {NONE}: these are no tokens of reviews",
+            file=systems[0].file,
+            key="--metric",
+            remedy="take macro_f1, or runs on data.format: reviews",
+        )
+    return {"accuracy": METRICS["accuracy"], ASPECT_F1: partial(aspect_f1, outside=answers.names.index(NONE))}
 
 
 def _compared(
     systems: Sequence[System],
     settings: Settings,
     counts: Sequence[Tensor],
+    measures: dict[str, Measure],
     tests: Sequence[PairTest],
     decides: str,
     notes: Sequence[str],
 ) -> Comparison:
-    names = dict.fromkeys(("accuracy", settings.metric))
     figures = {
-        system.name: {name: float(METRICS[name](own)) for name in names}
+        system.name: {name: float(measure(own)) for name, measure in measures.items()}
         for system, own in zip(systems, counts, strict=True)
     }
     corrected = _with_holm(tests)
@@ -144,11 +167,17 @@ def _with_holm(tests: Sequence[PairTest]) -> list[PairTest]:
 
 @dataclass(frozen=True)
 class _Answers:
-    """gold (n,), predicted (systems, n) int64 of the same documents."""
+    """gold (n,), predicted (systems, n) int64 of the same documents, by `names`; reviews (n,) int64: the review that
+    each is a token of, by its id REVIEW:SENTENCE:TOKEN (its own number for other ids)."""
 
     gold: Tensor
     predicted: Tensor
-    num_classes: int
+    names: list[str]
+    reviews: Tensor
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.names)
 
 
 def _aligned(systems: Sequence[System]) -> _Answers:
@@ -178,8 +207,16 @@ def _aligned(systems: Sequence[System]) -> _Answers:
     return _Answers(
         torch.tensor([number[label] for label in first.gold]),
         torch.tensor([[number[label] for label in row] for row in rows]),
-        len(names),
+        names,
+        _reviews([key for key, _ in first.keys]),
     )
+
+
+def _reviews(ids: Sequence[str]) -> Tensor:
+    numbers: dict[str, int] = {}
+    parts = [id.rsplit(":", 2) for id in ids]
+    names = [part[0] if len(part) == 3 else id for part, id in zip(parts, ids, strict=True)]
+    return torch.tensor([numbers.setdefault(name, len(numbers)) for name in names])
 
 
 def _mcnemar(systems: Sequence[System], answers: _Answers, settings: Settings) -> list[PairTest]:
@@ -194,10 +231,13 @@ def _mcnemar(systems: Sequence[System], answers: _Answers, settings: Settings) -
     return tests
 
 
-def _bootstrap(systems: Sequence[System], answers: _Answers, counts: Tensor, settings: Settings) -> list[PairTest]:
-    metric = METRICS[settings.metric]
+def _bootstrap(
+    systems: Sequence[System], answers: _Answers, counts: Tensor, settings: Settings, measures: dict[str, Measure]
+) -> list[PairTest]:
+    metric = measures[settings.metric]
     observed = metric(counts)
-    figures = resampled(answers.gold, answers.predicted, answers.num_classes, metric, settings.samples, settings.seed)
+    asked = (answers.gold, answers.predicted, answers.num_classes, metric, settings.samples, settings.seed)
+    figures = resampled_units(*asked, answers.reviews) if settings.metric == ASPECT_F1 else resampled(*asked)
     tests = []
     for a, b in combinations(range(len(systems)), 2):
         test = bootstrap_difference(float(observed[a] - observed[b]), figures[:, a] - figures[:, b], settings.level)
@@ -252,7 +292,7 @@ def _on_different_documents(systems: Sequence[System], settings: Settings) -> Co
         test = two_proportions(right[a], len(systems[a].keys), right[b], len(systems[b].keys), settings.level)
         tests.append(_row(systems, a, b, PROPORTIONS, "accuracy", test.difference, test.interval, test.p, test))
     counts = [torch.tensor([[yes, len(s.keys) - yes], [0, 0]]) for yes, s in zip(right, systems, strict=True)]
-    return _compared(systems, settings, counts, tests, PROPORTIONS, [])
+    return _compared(systems, settings, counts, {"accuracy": METRICS["accuracy"]}, tests, PROPORTIONS, [])
 
 
 def _row(
