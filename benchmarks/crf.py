@@ -111,7 +111,7 @@ class Data:
 
 def ours(data: Data, grid: Sequence[float]) -> Callable[[], list[float]]:
     """Trains one batch of all C, and gives their test accuracies."""
-    options, train = CrfOptions(), TrainOptions()
+    options, train = CrfOptions(), TrainOptions(evaluate_every=CrfOptions.evaluate_every)
 
     def run() -> list[float]:
         made = data.problem(grid)
