@@ -18,7 +18,8 @@ from torch import Tensor
 from gpuclf.models.learner import Problem
 from gpuclf.models.replica_rows import Span, spans_of, sparse
 from gpuclf.models.weight_space import Part
-from gpuclf.ops.sparse_gradient import Columns
+from gpuclf.ops.merged_columns import MergedRows, merged_columns
+from gpuclf.ops.sparse_gradient import Columns, columns_of
 
 
 @dataclass(frozen=True)
@@ -64,91 +65,37 @@ def view_rows(problem: Problem, dtype: torch.dtype, *, merge: bool, by_column: b
     crow = torch.zeros((number, rows.num_docs + 1), dtype=torch.int64, device=device)
     place = torch.zeros((number, features), dtype=torch.int64, device=device)
     share = torch.zeros((number, features), dtype=dtype, device=device)
-    parts: list[tuple[Tensor, Tensor, Tensor]] = []
+    parts: dict[int, MergedRows] = {}
     for view, span in sorted(spans.items()):
-        doc, col, val = _entries(problem, span, dtype)
-        place[view], share[view], part = _compact(doc, col, val, features, merge)
-        crow[view, 1:] = torch.bincount(part[0], minlength=rows.num_docs).cumsum(0)
-        crow[view] += sum(len(before[0]) for before in parts)
-        parts.append(part)
+        parts[view] = part = _merged(problem, span, dtype, merge)
+        place[view], share[view] = part.place, part.share
+        crow[view] = part.crow + sum(before.col.numel() for v, before in parts.items() if v != view)
     width = int(place.max()) if place.numel() else 0
     start = torch.zeros((number, width + 2), dtype=torch.int64, device=device)
-    sorted_parts: list[tuple[Tensor, Tensor]] = []
-    for view, (doc, col, val) in zip(sorted(spans), parts if by_column else [], strict=by_column):
-        order = torch.argsort(col.to(torch.int32), stable=True)
-        start[view, 1:] = torch.bincount(col, minlength=width + 1).cumsum(0)
-        start[view] += sum(len(before[0]) for before in sorted_parts)
-        sorted_parts.append((doc[order].to(torch.int32), val[order]))
-    empty = (torch.zeros(0, dtype=torch.int32, device=device), torch.zeros(0, dtype=dtype, device=device))
-    sorted_parts = sorted_parts or [empty]
+    turned: dict[int, Columns] = {}
+    for view, part in parts.items() if by_column else ():
+        turned[view] = columns_of(part.crow, part.col, part.val, width)
+        start[view] = turned[view].start + sum(before.doc.numel() for v, before in turned.items() if v != view)
     return ViewRows(
         crow=crow,
-        col=torch.cat([part[1] for part in parts]).to(torch.int32),
-        val=torch.cat([part[2] for part in parts]),
+        col=torch.cat([part.col for part in parts.values()]),
+        val=torch.cat([part.val for part in parts.values()]),
         start=start,
-        doc=torch.cat([part[0] for part in sorted_parts]),
-        across=torch.cat([part[1] for part in sorted_parts]),
+        doc=torch.cat([columns.doc for columns in turned.values()] or [place.new_zeros(0, dtype=torch.int32)]),
+        across=torch.cat([columns.val for columns in turned.values()] or [share.new_zeros(0)]),
         place=place,
         share=share,
     )
 
 
-def _entries(problem: Problem, span: Span, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
-    """Document, feature and value of the non-zeros of a view's training rows, in their order."""
+def _merged(problem: Problem, span: Span, dtype: torch.dtype, merge: bool) -> MergedRows:
+    """The matrix of a view's training rows."""
     rows = sparse(problem)
     trained = torch.zeros(rows.num_docs, dtype=torch.bool, device=rows.val.device)
     trained[span.docs] = True
-    doc = torch.repeat_interleave(torch.arange(rows.num_docs, device=rows.val.device), rows.crow.diff())
-    val = rows.val.to(dtype)
-    if span.col_scale is not None:
-        val = val * span.col_scale.to(dtype)[rows.col.long()]
-    if span.row_scale is not None:
-        val = val * span.row_scale.to(dtype)[doc]
-    used = trained[doc] & (val != 0)
-    return doc[used], rows.col[used].long(), val[used]
-
-
-def _compact(
-    doc: Tensor, col: Tensor, val: Tensor, features: int, merge: bool
-) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
-    """place and share (V+1,) of the features, and the entries (document, column, value) by document."""
-    counts = torch.bincount(col, minlength=features)
-    kept = counts > (1 if merge else 0)
-    place = torch.zeros(features, dtype=torch.int64, device=col.device)
-    share = kept.to(val.dtype)
-    share[0] = 1
-    by_frequency = torch.argsort(counts, descending=True, stable=True)
-    by_frequency = by_frequency[kept[by_frequency]]
-    number = by_frequency.numel()
-    place[by_frequency] = torch.arange(1, number + 1, device=col.device)
-    alone = ~kept[col]
-    if not bool(alone.any()):
-        return place, share, (doc, place[col], val)
-    single, several = torch.nonzero(alone).flatten(), torch.nonzero(~alone).flatten()
-    theirs, value = col[single], val[single]
-    owners, owner = torch.unique_consecutive(doc[single], return_inverse=True)
-    length = torch.zeros(owners.numel(), dtype=torch.float64, device=col.device)
-    length = length.index_add_(0, owner, value.double().square()).sqrt().to(val.dtype)
-    place[theirs] = number + 1 + owner
-    share[theirs] = value / length[owner]
-    return place, share, _with_merged(doc[several], place[col[several]], val[several], owners, number + 1, length)
-
-
-def _with_merged(
-    doc: Tensor, col: Tensor, val: Tensor, owners: Tensor, first: int, length: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The entries by document, followed in each of the documents `owners` (rising) by its merged feature: columns
-    first, first + 1, …, of value `length`."""
-    total = doc.numel() + owners.numel()
-    last = int(torch.cat([doc[-1:], owners[-1:]]).max())
-    ahead = torch.bincount(owners + 1, minlength=last + 1).cumsum(0)  # merged features of earlier documents
-    there = torch.arange(doc.numel(), device=doc.device) + ahead[doc]
-    own = torch.searchsorted(doc, owners, right=True) + torch.arange(owners.numel(), device=doc.device)
-    docs, cols, vals = doc.new_empty(total), col.new_empty(total), val.new_empty(total)
-    docs[there], cols[there], vals[there] = doc, col, val
-    docs[own], vals[own] = owners, length
-    cols[own] = torch.arange(first, first + owners.numel(), device=doc.device)
-    return docs, cols, vals
+    return merged_columns(
+        rows.crow, rows.col, rows.val, trained, span.col_scale, span.row_scale, rows.num_features, dtype, merge=merge
+    )
 
 
 def parts_of_views(made: ViewRows, spans: Sequence[Span]) -> list[Part]:

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from torch import Tensor
 
-from gpuclf.ops.sparse_gradient.columns import Columns, columns_of
+from gpuclf.ops.sparse_gradient.columns import Columns
 
 __all__ = ["Columns", "columns_of", "sparse_gradient"]
 
@@ -25,3 +25,10 @@ def sparse_gradient(
     """
     kernel = import_module(f"{__name__}.{KERNELS.get(out.device.type, 'reference')}")
     kernel.sparse_gradient(columns, col_scale, row_scale, gradient, out)
+
+
+def columns_of(crow: Tensor, col: Tensor, val: Tensor, num_features: int) -> Columns:
+    """The columns of rows in CSR form: crow (docs+1,) int64, col (nnz,) in 1 … V = num_features, val (nnz,)."""
+    kernel = import_module(f"{__name__}.{KERNELS.get(val.device.type, 'reference')}")
+    columns: Columns = kernel.columns_of(crow, col, val, num_features)
+    return columns

@@ -56,6 +56,32 @@ def _edges(start: Any, pieces: int) -> list[int]:
     return [1, *np.clip(cuts, 1, features).tolist(), features]
 
 
+def columns_of(crow: Tensor, col: Tensor, val: Tensor, num_features: int) -> Columns:
+    """See `gpuclf.ops.sparse_gradient`."""
+    start = torch.zeros(num_features + 2, dtype=torch.int64)
+    doc = torch.empty(col.numel(), dtype=torch.int32 if crow.numel() < 2**31 else torch.int64)
+    across = torch.empty_like(val, memory_format=torch.contiguous_format)
+    rows = (crow.contiguous().numpy(), col.contiguous().numpy(), val.contiguous().numpy())
+    _turn(*rows, start.numpy(), doc.numpy(), across.numpy())
+    return Columns(start, doc, across)
+
+
+@kernel
+def _turn(crow: Any, col: Any, val: Any, start: Any, doc: Any, across: Any) -> None:
+    """Counts the entries of each column, then puts them there in the order of the rows."""
+    for i in range(crow[0], crow[-1]):
+        start[col[i] + 1] += 1
+    for v in range(1, start.size):
+        start[v] += start[v - 1]
+    place = start[:-1].copy()
+    for n in range(crow.size - 1):
+        for i in range(crow[n], crow[n + 1]):
+            at = place[col[i]]
+            place[col[i]] += 1
+            doc[at] = n
+            across[at] = val[i]
+
+
 @kernel
 def _offset(source: Any, step: Any, docs: Any, width: Any, target: Any) -> None:
     for n in range(docs):

@@ -33,6 +33,16 @@ def sparse_gradient(
         out[first:last] = sums
 
 
+def columns_of(crow: Tensor, col: Tensor, val: Tensor, num_features: int) -> Columns:
+    """See `gpuclf.ops.sparse_gradient`."""
+    counts = torch.bincount(col, minlength=num_features + 1)
+    start = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    order = torch.argsort(col, stable=True)
+    doc = torch.repeat_interleave(torch.arange(crow.numel() - 1, device=col.device), crow.diff())
+    narrow = torch.int32 if crow.numel() < 2**31 else torch.int64
+    return Columns(start, doc[order].to(narrow), val[order])
+
+
 def _portions(start: Tensor, entries: int) -> list[int]:
     """Feature numbers 1 … V+1 that cut the columns into portions of about `entries` entries."""
     last = start.numel() - 1
