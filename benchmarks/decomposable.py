@@ -1,14 +1,17 @@
 """The paper's experiment on word senses (Bruce & Wiebe 1999, figure 2) on freely licensed words, in one command.
 
-    python -m benchmarks.decomposable                       34 NOAD words × 10 folds × all systems
-    python -m benchmarks.decomposable --words case.noun     some of them
+    python -m benchmarks.decomposable                       34 NOAD words × 10 folds × all systems, a figure, and the
+                                                            same models one by one (5 CPU minutes in all)
+    python -m benchmarks.decomposable --rules               rules to choose or combine models of a search, on the same
+    python -m benchmarks.decomposable --words case.noun     some of the words
     python -m benchmarks.decomposable --sets interest hard  the four classical sets, system by system
     python -m benchmarks.decomposable --graphs              BIC searches beside Chordalysis' edges, with CPU seconds
 
-Needs the measuring data ($GPUCLF_DATA or ../shared/data). `best` is the highest held-out accuracy of any model that
-the searches meet, fold by fold: an oracle. p: paired t over folds, plain as in the paper and corrected for training
-sets that overlap (Nadeau & Bengio 2003). LR: logistic regression on the same positions and on all words as binary
-features (C 1). CPU seconds count all threads; all folds of a word train together.
+Needs the measuring data ($GPUCLF_DATA or ../shared/data). A word's folds and criteria train as one batch. `best` is the
+highest held-out accuracy of any model that the searches over all training rows meet, fold by fold: an oracle. p: paired
+t over folds, plain as in the paper and corrected for training sets that overlap (Nadeau & Bengio 2003). LR: logistic
+regression on the same positions and on all words as binary features (C 1). CPU seconds count all threads, without
+reading and feature views; one by one means a batch of one model each, whose accuracies must be the same.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import math
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,7 @@ from torch import Tensor
 
 from benchmarks.green import ROOT, require_green
 from benchmarks.measure import markdown_table, surroundings
+from benchmarks.senses_figure import WordRow, draw_words
 from gpuclf.data.class_order import class_order
 from gpuclf.data.open import open_reader
 from gpuclf.data.options import DataOptions
@@ -39,29 +43,48 @@ from gpuclf.features.rows import CodeRows, SparseRows, Views
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.views import fit_views
 from gpuclf.features.word_sense import fit_word_sense
-from gpuclf.metrics.paired_t import paired_t
+from gpuclf.metrics.paired_t import PairedT, paired_t
+from gpuclf.models.decomposable.criteria import CRITERIA
 from gpuclf.models.decomposable.options import DecomposableOptions
-from gpuclf.models.learner import Problem, Replicas
+from gpuclf.models.learner import LearnerOptions, Problem, Replicas
 from gpuclf.models.linear.logistic import LogisticOptions
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.train.loop import BatchLoop, StepReport
 
 FOLDS = 10
+RATIO = 1 / (FOLDS - 1)  # of judged to training rows
 TESTS = ["tests/models/test_decomposable.py", "tests/ops/test_conditional_tables.py", "tests/ops/test_chordal_moves.py"]
-NB, SELECTED, LR = "NB", "AIC held-out", "LR"
+NB, SELECTED, STACK, LR, BEST = "NB", "AIC held-out", "stack", "LR", "best"
 SYSTEMS: dict[str, dict[str, Any]] = {
     NB: {"direction": "fixed", "start": "naive_bayes"},
-    "G² sequence": {"criterion": "g2"},
     "G² held-out": {"criterion": "g2", "select": "heldout"},
-    "AIC": {"criterion": "aic"},
-    SELECTED: {"criterion": "aic", "select": "heldout"},
+    "AIC": {},
     "BIC": {"criterion": "bic"},
     "p .0001": {"criterion": "p_value"},
-    "mix": {"criterion": "aic", "combine": "mix"},
-    "AIC l-o-o": {"criterion": "aic", "select": "leave_one_out"},
-    "AIC l-o-o loss": {"criterion": "aic", "select": "leave_one_out", "select_by": "log_loss"},
-    "AIC l-o-o 1 SE": {"criterion": "aic", "select": "leave_one_out", "one_standard_error": True},
+    SELECTED: {"select": "heldout"},
+    "mix": {"combine": "mix"},
+    STACK: {"combine": "stack"},
     LR: {},
+}
+RULES: dict[str, dict[str, Any]] = {
+    NB: SYSTEMS[NB],
+    "AIC": {},
+    SELECTED: SYSTEMS[SELECTED],
+    "held-out, log loss": {"select": "heldout", "select_by": "log_loss"},
+    "held-out, 1 SE": {"select": "heldout", "one_standard_error": True},
+    "5 inner folds": {"select": "cv"},
+    "5 inner folds, log loss": {"select": "cv", "select_by": "log_loss"},
+    "5 inner folds, 1 SE": {"select": "cv", "one_standard_error": True},
+    "leave-one-out": {"select": "leave_one_out"},
+    "leave-one-out, log loss": {"select": "leave_one_out", "select_by": "log_loss"},
+    "leave-one-out, 1 SE": {"select": "leave_one_out", "one_standard_error": True},
+    "G², leave-one-out": {"criterion": "g2", "select": "leave_one_out"},
+    "mix": SYSTEMS["mix"],
+    "switch": {"combine": "switch"},
+    STACK: SYSTEMS[STACK],
+    "stack, BIC": {"criterion": "bic", "combine": "stack"},
+    "stack, from naive Bayes": {"start": "naive_bayes", "combine": "stack"},
+    "stack, ess 5": {"combine": "stack", "ess": 5.0},
 }
 
 
@@ -76,11 +99,18 @@ class Word:
     classes: tuple[str, ...]
     train: Tensor
 
-    def problem(self, rows: SenseRows | SparseRows, views: Views, options: dict[str, float]) -> Problem:
-        count = len(self.train)
-        held = {name: torch.full((count,), value, dtype=torch.float64) for name, value in options.items()}
-        replicas = Replicas(torch.arange(count), torch.zeros(count, dtype=torch.int64), held)
-        return Problem(rows, self.labels, self.keys, len(self.classes), views, replicas)
+    @property
+    def entropy(self) -> float:
+        share = torch.bincount(self.labels).double() / len(self.labels)
+        return float(-(torch.xlogy(share, share)).sum() / math.log(2))
+
+
+@dataclass
+class Found:
+    """Held-out accuracy (FOLDS,) by system, `best` among them, and CPU seconds of training and judging."""
+
+    accuracy: dict[str, list[float]] = field(default_factory=dict)
+    seconds: float = 0.0
 
 
 def read(path: Path) -> Word:
@@ -98,41 +128,80 @@ def read(path: Path) -> Word:
     return Word(name, encoded.rows, torch.from_numpy(labels), torch.from_numpy(keys), classes, train)
 
 
-def accuracies(word: Word, problem: Problem, scores: Any) -> list[float]:
-    """Held-out accuracy of each fold; `scores(fold, docs)` of its model."""
-    found = []
-    for fold in range(FOLDS):
-        docs = torch.nonzero(~word.train[fold]).flatten()
-        found.append(float((scores(fold, docs).argmax(1) == problem.labels[docs]).double().mean()))
-    return found
+def batches(systems: dict[str, dict[str, Any]]) -> list[list[str]]:
+    """Systems that differ in nothing but the criterion, which train together."""
+    groups: dict[str, list[str]] = {}
+    for name, options in systems.items():
+        kept = {key: value for key, value in options.items() if key != "criterion"}
+        groups.setdefault(name if name == LR else repr(sorted(kept.items())), []).append(name)
+    return list(groups.values())
 
 
-def searched(word: Word, options: dict[str, Any]) -> tuple[list[float], list[float]]:
-    """Held-out accuracy of each fold, and the highest of any model that its search meets."""
-    chosen = DecomposableOptions(**options)
-    views = fit_views(word.rows, word.labels, len(word.classes), word.train, WordSenseOptions())
-    problem = word.problem(word.rows, views, {"model.ess": chosen.ess, "model.alpha": chosen.alpha})
-    train = TrainOptions(evaluate_every=chosen.evaluate_every)
-    best = [0.0] * FOLDS
+class Experiment:
+    """One word, as codes for searches and as sparse rows for logistic regression, with the views of all folds."""
 
-    def follow(report: StepReport, loop: BatchLoop) -> None:
-        del loop
-        for place, position in enumerate(report.positions.tolist()):
-            best[position] = max(best[position], float(report.figures["outside_accuracy"][place]))
+    def __init__(self, word: Word, systems: dict[str, dict[str, Any]]):
+        self.word, self.systems = word, systems
+        classes = len(word.classes)
+        self.views = fit_views(word.rows, word.labels, classes, word.train, WordSenseOptions())
+        self.sparse = sparse_rows(word.rows)
+        self.sparse_views = fit_views(self.sparse, word.labels, classes, word.train, AsGivenOptions())
 
-    predictor = BatchLoop(chosen.build(train, word.classes), problem, train, None).run(follow).predictor
-    assert views.col_scale is not None
-    scale = views.col_scale
+    def together(self) -> Found:
+        """All folds of the systems that may be one batch, batch after batch."""
+        found = Found({BEST: [0.0] * FOLDS})
+        for names in batches(self.systems):
+            self._run(names, [(name, fold) for fold in range(FOLDS) for name in names], found)
+        return found
 
-    def scores(fold: int, docs: Tensor) -> Tensor:
-        return predictor.scores(word.rows, docs, scale[fold], None, slice(fold, fold + 1))[0]
+    def one_by_one(self) -> Found:
+        """Every model as a batch of its own."""
+        found = Found({BEST: [0.0] * FOLDS})
+        for name in self.systems:
+            for fold in range(FOLDS):
+                self._run([name], [(name, fold)], found)
+        return found
 
-    return accuracies(word, problem, scores), best
+    def _run(self, names: Sequence[str], models: Sequence[tuple[str, int]], found: Found) -> None:
+        """Trains models (system, fold) as one batch, and notes how they, and those that they meet, do."""
+        began = time.process_time()
+        word, linear = self.word, names[0] == LR
+        rows, views = (self.sparse, self.sparse_views) if linear else (word.rows, self.views)
+        options = LogisticOptions(C=1.0) if linear else DecomposableOptions(**self.systems[names[0]])
+        train = TrainOptions() if linear else TrainOptions(evaluate_every=options.evaluate_every)
+        held = {key: torch.tensor([self._option(options, key, n) for n, _ in models]) for key in options.per_replica}
+        view = torch.tensor([fold for _, fold in models])
+        replicas = Replicas(view, torch.zeros_like(view), {key: value.double() for key, value in held.items()})
+        problem = Problem(rows, word.labels, word.keys, len(word.classes), views, replicas)
+        counts = set(self.systems[names[0]]) <= {"criterion"} and not linear  # of models that `best` is taken over
+
+        def follow(report: StepReport, loop: BatchLoop) -> None:
+            del loop
+            for place, position in enumerate(report.positions.tolist() if counts else ()):
+                met = float(report.figures["outside_accuracy"][place])
+                found.accuracy[BEST][models[position][1]] = max(found.accuracy[BEST][models[position][1]], met)
+
+        learner = options.build(train, word.classes)
+        predictor = BatchLoop(learner, problem, train, options.max_steps(train)).run(follow).predictor
+        for place, (name, fold) in enumerate(models):
+            docs = torch.nonzero(~word.train[fold]).flatten()
+            columns, heights = (None if part is None else part[fold] for part in (views.col_scale, views.row_scale))
+            said = predictor.scores(rows, docs, columns, heights, slice(place, place + 1))[0].argmax(1)
+            right = float((said == word.labels[docs]).double().mean())
+            found.accuracy.setdefault(name, [0.0] * FOLDS)[fold] = right
+            if name == NB:
+                found.accuracy[BEST][fold] = max(found.accuracy[BEST][fold], right)
+        found.seconds += time.process_time() - began
+
+    def _option(self, options: LearnerOptions, key: str, system: str) -> float:
+        value = getattr(options, key.partition(".")[2])
+        if key == "model.criterion":
+            return CRITERIA.index(self.systems[system].get("criterion", "aic"))
+        return float(value or 0.0)
 
 
-def logistic(word: Word) -> list[float]:
-    """Held-out accuracy of logistic regression on positions and words as binary features."""
-    rows = word.rows
+def sparse_rows(rows: SenseRows) -> SparseRows:
+    """Positions and words as binary features."""
     base = torch.tensor([0, *rows.num_values]).cumsum(0)
     fixed = rows.codes.long() + base[:-1] + 1
     width = fixed.shape[1] + rows.crow.diff()
@@ -142,67 +211,61 @@ def logistic(word: Word) -> list[float]:
         for n in range(len(width))
     ]
     col = torch.cat(parts).to(torch.int32)
-    sparse = SparseRows(crow, col, torch.ones(len(col)), int(base[-1]) + rows.num_words)
-    options = AsGivenOptions()
-    views = fit_views(sparse, word.labels, len(word.classes), word.train, options)
-    chosen = LogisticOptions(C=1.0)
-    settings = {key: float(getattr(chosen, key.partition(".")[2]) or 0.0) for key in chosen.per_replica}
-    problem = word.problem(sparse, views, settings)
-    train = TrainOptions()
-    loop = BatchLoop(chosen.build(train, word.classes), problem, train, chosen.max_steps(train))
-    predictor = loop.run(lambda report, running: None).predictor
-    assert views.col_scale is not None
-    assert views.row_scale is not None
-    columns, heights = views.col_scale, views.row_scale
-
-    def scores(fold: int, docs: Tensor) -> Tensor:
-        return predictor.scores(sparse, docs, columns[fold], heights[fold], slice(fold, fold + 1))[0]
-
-    return accuracies(word, problem, scores)
-
-
-def entropy(labels: Tensor) -> float:
-    share = torch.bincount(labels).double() / len(labels)
-    return float(-(torch.xlogy(share, share)).sum() / math.log(2))
+    return SparseRows(crow, col, torch.ones(len(col)), int(base[-1]) + rows.num_words)
 
 
 def percent(values: Sequence[float]) -> float:
     return 100 * sum(values) / len(values)
 
 
-def compare_words(paths: Sequence[Path], systems: Sequence[str]) -> None:
-    """The paper's table: a row a word as it is done, then means, significant words, CPU seconds by system."""
-    head = ["word", "senses", "contexts", "entropy", *systems, "best", "selected − NB", "p", "corrected p"]
+def compare_words(paths: Sequence[Path], systems: dict[str, dict[str, Any]], serial: bool, figure: Path | None) -> None:
+    """The paper's table, a row a word as it is done; means, words that are better; CPU seconds; the figure."""
+    tested = [name for name in (SELECTED, STACK) if name in systems]
+    head = ["word", "senses", "contexts", "entropy", *systems, BEST]
+    head += [text for name in tested for text in (f"{name} − NB", "p", "corrected p")]
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head), flush=True)
-    totals: dict[str, list[float]] = {name: [] for name in [*systems, "best"]}
-    cpu = dict.fromkeys(systems, 0.0)
-    better = worse = 0
+    done: list[WordRow] = []
+    together = alone = 0.0
     for path in paths:
         word = read(path)
-        found: dict[str, list[float]] = {}
-        best = [0.0] * FOLDS
-        for name in systems:
-            began = time.process_time()
-            found[name], met = (logistic(word), []) if name == LR else searched(word, SYSTEMS[name])
-            cpu[name] += time.process_time() - began
-            if SYSTEMS[name].get("select") is None and name != LR:
-                best = [max(pair) for pair in zip(best, met, strict=True)]
-        found["best"] = best
-        for name, values in found.items():
-            totals[name].append(percent(values))
-        ratio = 1 / (FOLDS - 1)
-        plain, corrected = paired_t(found[SELECTED], found[NB]), paired_t(found[SELECTED], found[NB], ratio)
-        better += plain.p < 0.05 and plain.mean > 0
-        worse += plain.p < 0.05 and plain.mean < 0
-        cells = [word.name, str(len(word.classes)), str(len(word.labels)), f"{entropy(word.labels):.3f}"]
-        cells += [f"{percent(found[name]):.1f}" for name in [*systems, "best"]]
-        cells += [f"{100 * plain.mean:+.1f}", f"{plain.p:.3f}", f"{corrected.p:.3f}"]
+        experiment = Experiment(word, systems)
+        found = experiment.together()
+        together += found.seconds
+        if serial:
+            again = experiment.one_by_one()
+            assert again.accuracy == found.accuracy, f"{word.name}: a batch is not what its models are alone"
+            alone += again.seconds
+        means = {name: percent(values) for name, values in found.accuracy.items()}
+        tests = {name: paired_t(found.accuracy[name], found.accuracy[NB]) for name in systems if name != NB}
+        done.append(WordRow(word.name, len(word.classes), len(word.labels), word.entropy, means, tests))
+        cells = [word.name, str(len(word.classes)), str(len(word.labels)), f"{word.entropy:.3f}"]
+        cells += [f"{means[name]:.1f}" for name in [*systems, BEST]]
+        for name in tested:
+            corrected = paired_t(found.accuracy[name], found.accuracy[NB], RATIO)
+            cells += [f"{100 * tests[name].mean:+.1f}", f"{tests[name].p:.3f}", f"{corrected.p:.3f}"]
         print("| " + " | ".join(cells) + " |", flush=True)
-    count = len(paths)
-    means = [f"{sum(totals[name]) / count:.1f}" for name in [*systems, "best"]]
-    print("| mean | | | | " + " | ".join(means) + " | | | |")
-    print(f"\n{SELECTED} against {NB}, plain paired t at .05: better on {better} words, worse on {worse} of {count}")
-    print("CPU seconds: " + ", ".join(f"{name} {seconds:.1f}" for name, seconds in cpu.items()))
+    print(f"\n{summary(done, systems)}")
+    models = len(paths) * FOLDS * len(systems)
+    print(f"\nCPU seconds of {models:,} models: {together:.1f} in batches" + f", {alone:.1f} one by one" * serial)
+    if figure is not None:
+        draw_words(done, SELECTED, STACK, figure)
+        print(f"figure: {figure}")
+
+
+def summary(done: Sequence[WordRow], systems: dict[str, dict[str, Any]]) -> str:
+    """Means over words of all systems: how much of the way from naive Bayes to `best` each goes, and on how many words
+    it is better or worse by the plain paired t at .05."""
+    means = {name: sum(row.accuracy[name] for row in done) / len(done) for name in [*systems, BEST]}
+    gap = max(means[BEST] - means[NB], 1e-9)
+    rows = []
+    for name, mean in means.items():
+        tests: list[PairedT] = [row.tests[name] for row in done if name in row.tests]
+        better = sum(test.p < 0.05 and test.mean > 0 for test in tests)
+        worse = sum(test.p < 0.05 and test.mean < 0 for test in tests)
+        above = sum(test.mean > 0 for test in tests)
+        about = [f"{above}", f"{better}", f"{worse}"] if tests else ["", "", ""]
+        rows.append([name, f"{mean:.2f}", f"{100 * (mean - means[NB]) / gap:.0f} %", *about])
+    return markdown_table(["system", "mean", "of the gap", "words above NB", "significantly", "sign. below"], rows)
 
 
 def compare_graphs(folder: Path) -> None:
@@ -243,10 +306,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--words", nargs="+", help="NOAD words; all of them by default")
     parser.add_argument("--sets", nargs="+", help="interest, hard, line, serve instead of NOAD words")
-    parser.add_argument(
-        "--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), help="NB and AIC held-out are needed"
-    )
+    parser.add_argument("--rules", action="store_true", help="rules to choose and combine models instead of systems")
+    parser.add_argument("--systems", nargs="+", choices=[*SYSTEMS, *RULES], help="some of them, and naive Bayes")
     parser.add_argument("--graphs", action="store_true", help="searches over wide tables")
+    parser.add_argument("--without-serial", action="store_true", help="do not train the same models one by one")
     parser.add_argument("--without-tests", action="store_true", help="do not run the tests first")
     given = parser.parse_args()
     folder = Path(os.environ.get("GPUCLF_DATA", ROOT.parent / "shared" / "data")) / "wsd"
@@ -256,13 +319,18 @@ def main() -> None:
     if given.graphs:
         compare_graphs(folder)
         return
+    systems = RULES if given.rules else SYSTEMS
+    if given.systems:
+        systems = {name: options for name, options in (SYSTEMS | RULES).items() if name in {NB, *given.systems}}
     if given.sets:
         paths = [folder / f"{name}.jsonl.gz" for name in given.sets]
     else:
         listed = json.loads((folder / "noad" / "index.json").read_text(encoding="utf-8"))
         names = given.words or [word["word"] for word in listed]
         paths = [folder / "noad" / f"{name}.jsonl.gz" for name in names]
-    compare_words(paths, [name for name in SYSTEMS if name in {*given.systems, NB, SELECTED}])
+    whole = systems is SYSTEMS and not (given.sets or given.words)
+    figure = ROOT / "benchmarks" / "figures" / "word-senses.svg" if whole else None
+    compare_words(paths, systems, not (given.without_serial or given.rules), figure)
 
 
 if __name__ == "__main__":

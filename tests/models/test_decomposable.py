@@ -25,7 +25,7 @@ from gpuclf.models.decomposable.learner import Decomposable
 from gpuclf.models.decomposable.options import DecomposableOptions
 from gpuclf.models.decomposable.predictor import DecomposablePredictor
 from gpuclf.models.decomposable.search import add_factor
-from gpuclf.models.decomposable.selection import Measure, measured, pick
+from gpuclf.models.decomposable.selection import Measure, measured, pick, replay
 from gpuclf.models.decomposable.state import SearchState
 from gpuclf.models.decomposable.tables import cell_keys
 from gpuclf.models.decomposable.variables import Variables, variables_of
@@ -260,6 +260,13 @@ def test_switching_takes_a_model_that_covers_the_document() -> None:
     assert int(switch.flagged(made.rows, docs, None, None).sum()) < int(last.flagged(made.rows, docs, None, None).sum())
     precision = state.measures[0, 0, :, Measure.HITS] / state.measures[0, 0, :, Measure.COVERS].clamp(min=1)
     torch.testing.assert_close(switch.precision[0], precision[: switch.precision.shape[1]])
+
+
+def test_a_search_in_both_directions_does_not_go_round() -> None:
+    """On these rows an edge is significant beside one separator and not beside another: the search once had no end."""
+    state, _ = searched(problem(folds=1, rows=40, alpha=0.2, seed=15), criterion="p_value", direction="both")
+    graphs = [replay(state.begun[0, 0], state.moves[0, 0], upto) for upto in range(state.step)]
+    assert len({tuple(graph.flatten().tolist()) for graph in graphs}) == len(graphs) > 3
 
 
 def test_limits_and_named_edges_are_kept() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+CRITERIA = ("aic", "bic", "p_value", "g2", "ic", "heldout", "exact")  # a replica has the place in them
 LEAST = 1e-9  # a gain that is more than rounding
 _TERMS = 400
 

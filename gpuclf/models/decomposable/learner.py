@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
+from gpuclf.models.decomposable.criteria import CRITERIA
 from gpuclf.models.decomposable.graph import (
     CLASS,
     Members,
@@ -24,7 +25,7 @@ from gpuclf.models.decomposable.graph import (
 from gpuclf.models.decomposable.kept import kept_factors, predictor_of, stacked_factors
 from gpuclf.models.decomposable.plan import Plan, Track, edge_mask, tracks_of
 from gpuclf.models.decomposable.predictor import DecomposablePredictor
-from gpuclf.models.decomposable.search import FIGURES, Frontier, Limits, Search, add_factor
+from gpuclf.models.decomposable.search import FIGURES, Frontier, Limits, Search, add_factor, leads_back
 from gpuclf.models.decomposable.selection import NAIVE_BAYES, TREE_AUGMENTED, Measure, measured, pick, replay
 from gpuclf.models.decomposable.stacking import gold_shares, stack_weights, without_tail
 from gpuclf.models.decomposable.state import SearchState
@@ -32,7 +33,7 @@ from gpuclf.models.decomposable.variables import Variables, num_inputs, variable
 from gpuclf.models.learner import Problem
 from gpuclf.ops.threads import run_on_threads
 
-ESS, ALPHA = "model.ess", "model.alpha"
+ESS, ALPHA, CRITERION = "model.ess", "model.alpha", "model.criterion"
 _LAST = ("gain", "distance", "dof", "log10_p", "edges", "outside_accuracy", "uncovered")
 
 
@@ -204,8 +205,11 @@ class Decomposable:
             fixed=edge_mask(plan.fixed, rows, size, "model.fixed", device),
             free=~edge_mask(plan.forbidden, rows, size, "model.forbidden", device),
         )
+        rules = plan.rules
+        if CRITERION in problem.replicas.options:  # a batch of one criterion need not say it
+            rules = replace(rules, criterion=CRITERIA[int(problem.replicas.options[CRITERION][replica])])
         return Search(
-            rules=plan.rules,
+            rules=rules,
             limits=limits,
             power=plan.power,
             permutations=plan.permutations,
@@ -222,7 +226,7 @@ class Decomposable:
         held = Frontier(state.adjacent[here], state.figures[here], state.key[here], float(state.spent[here]))
         frontier, moves = search.refreshed(variables, held)
         move = search.best(variables, frontier, moves)
-        if move is None:
+        if move is None or leads_back(state.moves[here], move):
             state.done[here] = True
             if track == 0:
                 state.last[replica, :4] = 0

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictInt, StrictStr, model_validator
 
-from gpuclf.models.decomposable.criteria import Rules
+from gpuclf.models.decomposable.criteria import CRITERIA, Rules
 from gpuclf.models.decomposable.learner import Decomposable
 from gpuclf.models.decomposable.plan import Plan
 from gpuclf.models.learner import LearnerOptions
@@ -74,7 +74,8 @@ class DecomposableOptions(LearnerOptions):
     ess: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     backoff: Literal["majority", "naive_bayes", "next_simpler", "none"] = "majority"
 
-    per_replica: ClassVar[frozenset[str]] = frozenset({"model.ess", "model.alpha"})
+    per_replica: ClassVar[frozenset[str]] = frozenset({"model.ess", "model.alpha", "model.criterion"})
+    categories: ClassVar[dict[str, tuple[str, ...]]] = {"model.criterion": CRITERIA}
     probabilities: ClassVar[bool] = True
     reads: ClassVar[frozenset[str]] = frozenset({"sparse", "codes", "contexts"})
     evaluate_every: ClassVar[int] = 1 << 40  # every model's accuracy is a figure of its own; metrics are the last one's

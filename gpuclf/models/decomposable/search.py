@@ -208,6 +208,21 @@ class Search:
         return replace(frontier, adjacent=adjacent, spent=spent)
 
 
+def leads_back(moves: Tensor, move: Move) -> bool:
+    """Whether a move, after the moves (S, 2) of a search (−1 for none), makes a graph that the search had before.
+
+    In both directions an edge may be worth adding beside one separator and worth nothing beside another, so that
+    searches would go round for ever.
+    """
+    odd = {(move.a, move.b)}  # edges that are not as they were at the graph that is looked back to
+    for a, b in reversed(moves.tolist()):
+        if a >= 0:
+            odd ^= {(a, b)}
+            if not odd:
+                return True
+    return False
+
+
 def add_factor(
     scores: Tensor, variables: Variables, members: Members, power: int, ess: float, leave_out: bool = False
 ) -> None:
