@@ -112,11 +112,23 @@ def _of_aspects(counts: Tensor, predictions: Predictions, outside: int) -> dict[
     return values
 
 
+def _of_covered(predictions: Predictions) -> dict[str, Any]:
+    """Of a model that excludes every class of some documents (no smoothing): the documents that it does not, their
+    share of all (recall: Pedersen, Bruce & Wiebe 1997) and the right ones among them (precision)."""
+    covered = ~predictions.flagged
+    right = (predictions.gold == predictions.predicted)[covered]
+    count = right.numel()
+    precision = float(right.double().mean()) if count else 0.0
+    return {"documents": count, "recall": count / covered.numel(), "precision": precision}
+
+
 def figures(predictions: Predictions, probabilities: bool, num_known: int) -> dict[str, Any]:
     """The figures of DESIGN §8 for one labelled file, JSON-able; says what classes unknown to the model did to them."""
     counts = confusion(predictions.gold, predictions.predicted, len(predictions.classes))
     values = classification_report(counts, predictions.classes, num_known).to_json()
     values["no_known_feature"] = int((~predictions.known).sum())
+    if bool(predictions.flagged.any()):
+        values["covered"] = _of_covered(predictions)
     if predictions.outside is not None:
         values |= _of_aspects(counts, predictions, predictions.outside)
     # Joint scores of one document say nothing beside another document's; its posteriors do.

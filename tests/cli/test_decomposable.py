@@ -79,6 +79,19 @@ def test_a_table_gives_its_graph(gpuclf: Gpuclf) -> None:
     assert "model.fixed: names 'weight'" in gpuclf.not_trained(bad).err
 
 
+def test_without_a_prior_the_covered_documents_are_told(gpuclf: Gpuclf) -> None:
+    """A colour and shape that were never seen together leave every class without a probability."""
+    rows = "label\tcolour\tshape\n" + "yes\tred\tround\nno\tblue\tflat\n" * 20
+    test = gpuclf.text("test.tsv", "label\tcolour\tshape\n" + "yes\tred\tround\n" * 2 + "no\tblue\tround\n" * 2)
+    data = {"train": gpuclf.text("train.tsv", rows), "categorical": ["colour", "shape"], "format": "tsv"}
+    model = {"type": "decomposable", "direction": "fixed", "start": "saturated", "ess": 0.0}
+    run = gpuclf.trained(model, data=data, features={"type": "categorical"}, test={"file": test})
+    found = metrics_of(run)["test"]
+    assert found["covered"] == {"documents": 2, "recall": 0.5, "precision": 1.0}
+    assert found["accuracy"] == 1.0, "no stands first among classes that are as frequent"
+    assert "(recall 0.5000), of which 1.0000 are right" in (run / "report.html").read_text(encoding="utf-8")
+
+
 def test_contexts_are_for_learners_that_read_them(gpuclf: Gpuclf) -> None:
     said = gpuclf.not_trained(gpuclf.config("naive_bayes", **SENSES)).err
     assert "does not read contexts" in said

@@ -67,6 +67,12 @@ def _notes(judged: Mapping[str, Any]) -> Markup | None:
         said.append(f"Macro and weighted averages are over the {len(judged['counted']):,} classes that occur here.")
     if judged.get("no_known_feature"):
         said.append(f"{judged['no_known_feature']:,} of them have no feature that the model knows.")
+    if judged.get("covered"):
+        covered = judged["covered"]
+        said.append(
+            f"The model has a possible class for {covered['documents']:,} of them (recall {covered['recall']:.4f}), "
+            f"of which {covered['precision']:.4f} are right."
+        )
     if judged.get("log_loss_infinite_documents"):
         said.append(f"{judged['log_loss_infinite_documents']:,} have probability 0 for their gold class.")
     for key, text in (
