@@ -13,7 +13,7 @@ from torch import Tensor
 from gpuclf.faults import UserFault
 from gpuclf.models.learner import Problem
 from gpuclf.models.neural.learner import NeuralLearner
-from gpuclf.models.neural.network import Network, Portion
+from gpuclf.models.neural.network import Gradients, Network, Portion
 from gpuclf.models.neural.options import FeedforwardOptions, NeuralOptions, TextCnnOptions
 from gpuclf.models.neural.predictor import NeuralPredictor
 from gpuclf.models.train_options import TrainOptions
@@ -83,28 +83,50 @@ def test_gradients_are_finite_differences(options: NeuralOptions) -> None:
         assert found == pytest.approx(expected, rel=2e-5, abs=1e-7)
 
 
-@pytest.mark.parametrize("options", [FeedforwardOptions(hidden=(4, 4)), TextCnnOptions(embedding_dim=3, filters=2)])
-def test_replicas_mapped_together_have_the_gradients_of_each(options: NeuralOptions) -> None:
-    network, parameters, buffers, sums, portion = made_network(options)
-    two = torch.cat([parameters, parameters.flip(1)]), buffers.repeat(2, 1), torch.cat([sums, sums.flip(2)])
+def doubled(network_of_one: tuple[Network, Tensor, Tensor, Tensor, Portion]) -> tuple[Network, tuple[Any, ...]]:
+    """Two replicas of different parameters and inputs, with the same documents: what `gradients` takes."""
+    network, parameters, buffers, sums, portion = network_of_one
     branches = portion.branches and [
         [type(s)(*(t.repeat(2, *[1] * (t.dim() - 1)) for t in s)) for s in layers] for layers in portion.branches
     ]
     factors = [None if f is None else torch.cat([f, f]) for f in portion.dropout]
     both = Portion(portion.labels.repeat(2, 1), factors, None, branches, portion.longest)
-    one = network.gradients(*two, both, "cross_entropy", True, False)
-    mapped = network.gradients_mapped(*two, both, "cross_entropy", True, False)
-    for mine, other in zip(one, mapped, strict=True):
-        torch.testing.assert_close(mine, other)
+    two = torch.cat([parameters, parameters.flip(1)]), buffers.repeat(2, 1), torch.cat([sums, sums.flip(2)])
+    return network, (*two, both)
+
+
+def assert_close_gradients(mine: Gradients, other: Gradients) -> None:
+    for found, expected in zip(mine, other, strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("options", [FeedforwardOptions(hidden=(4, 4)), TextCnnOptions(embedding_dim=3, filters=2)])
+def test_replicas_mapped_together_have_the_gradients_of_each(options: NeuralOptions) -> None:
+    network, two = doubled(made_network(options))
+    one = network.gradients_each(*two, "cross_entropy", True, False)
+    assert_close_gradients(network.gradients_mapped(*two, "cross_entropy", True, False), one)
+
+
+@pytest.mark.parametrize("more", FEEDFORWARD, ids=lambda more: "-".join(str(v) for v in more.values()))
+def test_stacked_replicas_have_the_gradients_of_each(more: dict[str, Any]) -> None:
+    """Of every layer and option, and of batch norm the same running means."""
+    options = FeedforwardOptions(**more)
+    assert options.loss != "squared_error"
+    network, (parameters, buffers, sums, portion) = doubled(made_network(options))
+    own, other = buffers.clone(), buffers.clone()
+    one = network.gradients_each(parameters, own, sums, portion, options.loss, True, False)
+    assert_close_gradients(network.gradients(parameters, other, sums, portion, options.loss, True, False), one)
+    torch.testing.assert_close(other, own)
+    assert torch.equal(own, buffers) == (options.norm != "batch")
 
 
 def trained(
-    options: NeuralOptions, made: Problem, mapped: bool | None = None, **train: Any
+    options: NeuralOptions, made: Problem, together: bool | None = None, **train: Any
 ) -> tuple[NeuralPredictor, NeuralLearner]:
     chosen = TrainOptions(**{"batch": 8, "max_epochs": 3, "learning_rate": 0.01, **train})
     learner = options.build(chosen, NAMES)
     assert isinstance(learner, NeuralLearner)
-    learner = replace(learner, mapped=mapped)
+    learner = replace(learner, together=together)
     outcome = BatchLoop(learner, made, chosen, chosen.max_epochs).run(lambda report, running: None)
     assert isinstance(outcome.predictor, NeuralPredictor)
     return outcome.predictor, learner
@@ -114,16 +136,19 @@ def trained(
     ("options", "tokens"),
     [
         (FeedforwardOptions(hidden=(6,), dropout=0.3, input_dropout=0.2), False),
+        (FeedforwardOptions(hidden=(6, 6), dropout=0.3, norm="batch", connection="highway"), False),
+        (FeedforwardOptions(hidden=(6, 6), norm="layer", loss="margin", connection="residual"), False),
         (TextCnnOptions(embedding_dim=4, filters=3, layers=2, dropout=0.3, input_dropout=0.2), True),
     ],
-    ids=["feedforward", "text_cnn"],
+    ids=["feedforward", "batch-norm", "layer-norm", "text_cnn"],
 )
 def test_a_batch_that_steps_together_is_its_replicas_alone(options: NeuralOptions, tokens: bool) -> None:
-    """Folds of different size, dropout, clipping: the way of wide devices (vmap) against a replica at a time."""
+    """Folds of different size, dropout, clipping, batch norm: replicas that step together against one at a time."""
     rates = {"train.learning_rate": [0.01, 0.02, 0.01, 0.02]}
-    made = problem([0, 0, 1, 2], [0, 3, 0, 3], rates, tokens=tokens)
-    scores = [all_scores(trained(options, made, mapped, clip_norm=0.5)[0], made) for mapped in (False, True)]
-    torch.testing.assert_close(scores[0], scores[1], rtol=1e-4, atol=1e-5)
+    made = problem([0, 0, 1, 2], [0, 3, 0, 3], rates, reads="tokens" if tokens else "sparse")
+    scores = [all_scores(trained(options, made, together, clip_norm=0.5)[0], made) for together in (False, True)]
+    close = {"rtol": 1e-4, "atol": 1e-5} if tokens else {"rtol": 0.0, "atol": 0.0}  # stacked: the same bits
+    torch.testing.assert_close(scores[0], scores[1], **close)
 
 
 def test_xor_is_learnt() -> None:
@@ -170,7 +195,7 @@ def test_scaled_and_permuted_units_give_the_same_scores() -> None:
 @pytest.mark.parametrize("pooling", ["max", "average", "k_max"])
 @pytest.mark.parametrize("convolution", ["wide", "narrow"])
 def test_an_answer_does_not_depend_on_the_other_documents(convolution: str, pooling: str) -> None:
-    made = problem([2], [0], {}, tokens=True)
+    made = problem([2], [0], {}, reads="tokens")
     options = TextCnnOptions(embedding_dim=4, filters=3, layers=2, convolution=convolution, pooling=pooling)  # type: ignore[arg-type]
     predictor, _ = trained(options, made)
     together = all_scores(predictor, made)[0]

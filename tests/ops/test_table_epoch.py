@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from gpuclf.ops.keyed_uniform import keyed_uniform
+from gpuclf.ops.keyed_uniform import keyed_factors, keyed_uniform
 from gpuclf.ops.keyed_uniform import reference as uniform_reference
 from gpuclf.ops.table_epoch import (
     KINDS,
@@ -141,3 +141,17 @@ def test_draws_by_key_are_the_hash_of_key_and_place(shape: tuple[int, ...]) -> N
     assert torch.equal(drawn, uniform_reference.keyed_uniform(keys, 9))
     assert drawn.shape == (*shape, 9)
     assert bool(((drawn >= 0) & (drawn < 1)).all())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(2, 0), (3, 1), (2, 255), (2, 3, 4)])
+def test_factors_of_dropout_are_the_draws_below_its_probability(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    keys = torch.randint(-(2**62), 2**62, shape, generator=torch.Generator().manual_seed(5))
+    drop = torch.tensor([0.0, 0.3, 0.999], dtype=torch.float64)[: shape[0]]
+    factors = keyed_factors(keys, 17, drop, dtype)
+    assert torch.equal(factors, uniform_reference.keyed_factors(keys, 17, drop, dtype))
+    assert (factors.dtype, factors.shape) == (dtype, (*shape, 17))
+    assert bool((factors[0] == 1).all())
+    if factors.numel() > 1000:
+        assert float(factors[1].mean()) == pytest.approx(1, abs=0.05)
+        assert set(factors[1].unique().tolist()) == {0.0, float(torch.tensor(1 / 0.7, dtype=dtype))}

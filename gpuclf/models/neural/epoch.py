@@ -20,10 +20,10 @@ from gpuclf.models.learner import Problem, Replicas
 from gpuclf.models.neural.initial import layer_key
 from gpuclf.models.neural.losses import LossName
 from gpuclf.models.neural.network import Network, Portion
-from gpuclf.models.neural.portions import Entries, entries_of
+from gpuclf.models.neural.portions import Entries, entries_of, thinned
 from gpuclf.models.neural.text_cnn import Spans
 from gpuclf.ops.counter_hash import hash64, uniform, visiting_order
-from gpuclf.ops.keyed_uniform import keyed_uniform
+from gpuclf.ops.keyed_uniform import keyed_factors, keyed_uniform
 from gpuclf.ops.table_epoch import Steps, UpdateRule, Weights, table_epoch, update_all
 from gpuclf.optim.rate_schedule import RateSchedule
 
@@ -87,55 +87,56 @@ def run_epoch(
 ) -> EpochFigures:
     """Changes table, weights and buffers in place. options: (R,) by config key; progress: the epoch (from 0), updates
     made before it and the scale of the rate, (R,)."""
-    device = problem.labels.device
+    device, number = problem.labels.device, len(replicas)
     if device.type == "cpu":
         torch.set_num_threads(1)  # bits must not depend on how many threads there are; the caller sets it back
     epoch, before, scale = progress
-    visits = [_visits(problem, replicas, r, epoch, plan.shuffle, network.shape.gap) for r in range(len(replicas))]
-    documents = visits[0].labels.numel()
+    visits = [_visits(problem, replicas.take(torch.tensor([r])), plan.shuffle, epoch,
+                      options["model.input_dropout"][r], network.shape.gap) for r in range(number)]  # fmt: skip
+    draws = _Draws(visits, network, replicas, epoch, options)
+    documents = draws.labels.shape[1]
     bounds = _bounds(documents, plan.batch_of(documents), bool(network.buffers))
     rates = schedule.factors(epoch, len(bounds)).to(device)[:, None] * options["train.learning_rate"] * scale
     steps = Steps(rates, options["train.weight_decay"], before)
     opened = table_epoch(table, rule, steps)
     decayed = network.decayed(weights.value.dtype, device)
-    loss = torch.zeros(len(replicas), dtype=torch.float64, device=device)
-    norms, alive = loss.clone(), torch.zeros(len(replicas), sum(network.shape.widths()), dtype=torch.bool)
+    loss = torch.zeros(number, dtype=torch.float64, device=device)
+    norms, alive = loss.clone(), torch.zeros(number, sum(network.shape.widths()), dtype=torch.bool, device=device)
     for step, (start, stop) in enumerate(bounds):
         parts = [visit.entries.part(start, stop) for visit in visits]
-        keys = torch.stack([visit.keys[start:stop] for visit in visits])
-        crow, col, val = _joined(_dropped(parts, keys, problem, replicas, epoch, options))
+        crow, col, val = _joined(parts)
         sums = opened.sums(crow, col, val)
-        portion = _portion(visits, parts, keys, (start, stop), network, replicas, epoch, options, sums)
-        run = network.gradients if len(replicas) == 1 else network.gradients_mapped
-        made = run(
-            weights.value, buffers, sums.view(len(replicas), -1, sums.shape[1]), portion, plan.loss,
-            not plan.frozen, plan.low,
+        made = network.gradients(
+            weights.value, buffers, sums.view(number, -1, sums.shape[1]),
+            draws.portion(parts, (start, stop), sums), plan.loss, not plan.frozen, plan.low,
         )  # fmt: skip
-        gradient, rows, of_rows = made.parameters, None, None
+        gradient, rows, of_rows, replica = made.parameters, None, None, None
         squares = gradient.square().sum(1).to(torch.float64)
         if made.sums is not None:
             rows, of_rows = opened.gradients(crow, col, val, made.sums.reshape(sums.shape))
-            replica = rows // table.value.shape[1]
+            replica = rows // table.value.shape[1] if number > 1 else torch.zeros_like(rows)
             squares = squares.index_put((replica,), of_rows.norm(dim=1).to(torch.float64).square(), accumulate=True)
         norm = squares.sqrt()
         if plan.clip is not None:
             factor = (plan.clip / norm.clamp(min=1e-12)).clamp(max=1.0).to(gradient.dtype)
             gradient = gradient * factor[:, None]
-            if rows is not None and of_rows is not None:
+            if of_rows is not None and replica is not None:
                 of_rows.mul_(factor[replica][:, None])
         if rows is not None and of_rows is not None:
             opened.update(rows, of_rows)
         update_all(weights, gradient, rule, steps, step, decayed)
         loss += made.loss.to(torch.float64) * (stop - start)
         norms += norm
-        alive |= made.alive.cpu()
+        alive |= made.alive
     opened.settle()
-    dead = (~alive).to(torch.float64).mean(1) if alive.shape[1] else torch.zeros(len(replicas), dtype=torch.float64)
-    return EpochFigures(loss / documents, rates[-1], norms / len(bounds), dead.to(device))
+    dead = (~alive).to(torch.float64).mean(1) if alive.shape[1] else torch.zeros_like(loss)
+    return EpochFigures(loss / documents, rates[-1], norms / len(bounds), dead)
 
 
-def _visits(problem: Problem, replicas: Replicas, r: int, epoch: int, shuffle: bool, gap: int) -> _Visits:
-    view, seed = int(replicas.view[r]), int(replicas.seed[r])
+def _visits(problem: Problem, replica: Replicas, shuffle: bool, epoch: int, drop: Tensor, gap: int) -> _Visits:
+    """Of one replica. Dropout of the features of sparse rows is drawn here, for the whole epoch: those that are left
+    out are no entries, and cost nothing."""
+    view, seed = int(replica.view), int(replica.seed)
     everything = torch.arange(problem.labels.numel(), device=problem.labels.device)
     order = visiting_order(seed, epoch, problem.keys) if shuffle else everything
     docs = order[(problem.views.train[view] & (problem.labels >= 0))[order]]
@@ -144,7 +145,12 @@ def _visits(problem: Problem, replicas: Replicas, r: int, epoch: int, shuffle: b
     scales = problem.views.col_scale, problem.views.row_scale
     col_scale, row_scale = (None if s is None else s[view] for s in scales)
     entries = entries_of(problem.rows, docs, col_scale, row_scale, gap, torch.float32)
-    return _Visits(problem.labels[docs], problem.keys[docs], entries)
+    keys = problem.keys[docs]
+    if not gap and not isinstance(problem.rows, TokenRows) and float(drop) > 0:
+        feature = entries.col if problem.feature_keys is None else problem.feature_keys[entries.col]
+        of_doc = torch.repeat_interleave(hash64(seed, epoch, _INPUT, keys), entries.crow.diff())
+        entries = thinned(entries, _factor(uniform(hash64(of_doc, feature)), drop, entries.val.dtype))
+    return _Visits(problem.labels[docs], keys, entries)
 
 
 def _bounds(documents: int, batch: int, norm_of_batch: bool) -> list[tuple[int, int]]:
@@ -167,58 +173,39 @@ def _joined(parts: Sequence[Entries]) -> tuple[Tensor, Tensor, Tensor]:
     return crow, torch.cat([part.col for part in parts]), torch.cat([part.val for part in parts])
 
 
-def _dropped(
-    parts: Sequence[Entries],
-    keys: Tensor,
-    problem: Problem,
-    replicas: Replicas,
-    epoch: int,
-    options: dict[str, Tensor],
-) -> Sequence[Entries]:
-    """The entries with dropout of the features of sparse rows: a factor of 0 or 1 / (1 - p) for each."""
-    drop = options["model.input_dropout"]
-    if isinstance(problem.rows, TokenRows) or not bool((drop > 0).any()):
-        return parts
-    out = []
-    for r, part in enumerate(parts):
-        row_keys = hash64(replicas.seed[r], epoch, _INPUT, keys[r])
-        feature = part.col if problem.feature_keys is None else problem.feature_keys[part.col]
-        draws = uniform(hash64(row_keys[torch.repeat_interleave(part.crow.diff())], feature))
-        val = part.val * _factor(draws, drop[r], part.val.dtype)
-        out.append(Entries(part.crow, part.col, val, part.begin, part.lengths, part.gap))
-    return out
+class _Draws:
+    """What the modules see beside the sums, of all portions of an epoch: labels (R, docs), and the draws of dropout."""
 
+    def __init__(
+        self,
+        visits: Sequence[_Visits],
+        network: Network,
+        replicas: Replicas,
+        epoch: int,
+        options: dict[str, Tensor],
+    ):
+        self.labels = torch.stack([visit.labels for visit in visits])
+        self._keys = torch.stack([visit.keys for visit in visits])
+        self._network, self._seeds, self._epoch = network, replicas.seed, epoch
+        self._drop, self._input_drop = options["model.dropout"], options["model.input_dropout"]
+        self._drops, self._widths = bool((self._drop > 0).any()), network.shape.widths()
+        self._drops_words = bool(network.shape.gap) and bool((self._input_drop > 0).any())
+        places = range(len(self._widths) if self._drops else 0)
+        self._hidden = [hash64(replicas.seed[:, None], epoch, _HIDDEN + place, self._keys) for place in places]
 
-def _portion(
-    visits: Sequence[_Visits],
-    parts: Sequence[Entries],
-    keys: Tensor,
-    span: tuple[int, int],
-    network: Network,
-    replicas: Replicas,
-    epoch: int,
-    options: dict[str, Tensor],
-    sums: Tensor,
-) -> Portion:
-    """What the modules see beside the sums."""
-    seeds = replicas.seed[:, None]
-    drop, dropout = options["model.dropout"], []
-    for place, width in enumerate(network.shape.widths()):
-        factor = None
-        if bool((drop > 0).any()):
-            draws = keyed_uniform(hash64(seeds, epoch, _HIDDEN + place, keys), width)
-            factor = _factor(draws, drop[:, None, None], sums.dtype)
-        dropout.append(factor)
-    branches, longest = _stacked([network.layout(part.lengths) for part in parts])
-    input_dropout = None
-    input_drop = options["model.input_dropout"]
-    if network.shape.gap and bool((input_drop > 0).any()):
-        rows = sums.shape[0] // len(parts)
-        draws = torch.stack([_word_draws(part, keys[r], replicas.seed[r], epoch, rows, sums.shape[1])
-                             for r, part in enumerate(parts)])  # fmt: skip
-        input_dropout = _factor(draws, input_drop[:, None, None], sums.dtype)
-    labels = torch.stack([visit.labels[span[0] : span[1]] for visit in visits])
-    return Portion(labels, dropout, input_dropout, branches, longest)
+    def portion(self, parts: Sequence[Entries], span: tuple[int, int], sums: Tensor) -> Portion:
+        here = slice(*span)
+        dropout: list[Tensor | None] = [None] * len(self._widths)
+        for place, keys in enumerate(self._hidden):
+            dropout[place] = keyed_factors(keys[:, here], self._widths[place], self._drop, sums.dtype)
+        branches, longest = _stacked([self._network.layout(part.lengths) for part in parts])
+        of_words = None
+        if self._drops_words:
+            shape = sums.shape[0] // len(parts), sums.shape[1]
+            keys = self._keys[:, here]
+            draws = [_word_draws(p, keys[r], self._seeds[r], self._epoch, *shape) for r, p in enumerate(parts)]
+            of_words = _factor(torch.stack(draws), self._input_drop[:, None, None], sums.dtype)
+        return Portion(self.labels[:, here], dropout, of_words, branches, longest)
 
 
 def _word_draws(part: Entries, keys: Tensor, seed: Tensor, epoch: int, rows: int, width: int) -> Tensor:

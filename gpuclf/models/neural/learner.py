@@ -1,11 +1,13 @@
 """Networks as a learner: a step is an epoch of stochastic descent for every replica.
 
-On a CPU every replica makes its epoch by itself, on a thread of its own: its weights stay in the cache, and a portion's
-products are too small to share. On other devices all replicas with equally many documents step together (vmap).
+Replicas with equally many documents step together: on a CPU those of a feedforward network, as many at a time as make
+work for all threads; on other devices all of them. On a CPU every replica of a text_cnn makes its epoch by itself, on
+one thread: its products are large enough.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +19,7 @@ from gpuclf.faults import UserFault
 from gpuclf.features.rows import TokenRows
 from gpuclf.models.learner import Problem
 from gpuclf.models.neural.epoch import EpochFigures, EpochPlan, run_epoch
+from gpuclf.models.neural.feedforward import FeedforwardShape
 from gpuclf.models.neural.initial import InitName, first_parameter, first_table
 from gpuclf.models.neural.network import Network, Shape, network_of, shape_text
 from gpuclf.models.neural.predictor import NeuralPredictor
@@ -65,7 +68,7 @@ class NeuralLearner:
     init_kind: InitName
     defaults: dict[str, float]
     embedding_key: str = "features.vectors"
-    mapped: bool | None = None
+    together: bool | None = None
 
     def init(self, problem: Problem) -> NeuralState:
         """First weights by the seed of each replica."""
@@ -128,11 +131,7 @@ class NeuralLearner:
         threads = torch.get_num_threads()
         pieces = [partial(run, place) for place in range(len(members))]
         try:
-            if self._mapped(problem):
-                for piece in pieces:  # a group writes its replicas back into tensors that the others have views of
-                    piece()
-            else:
-                run_on_threads(pieces)
+            run_on_threads(pieces)
         finally:
             torch.set_num_threads(threads)
         found = [made for made in figures if made is not None]
@@ -154,26 +153,33 @@ class NeuralLearner:
         )
 
     def _groups(self, problem: Problem) -> list[list[int]]:
-        """Replicas that step together: each by itself, or those with equally many documents."""
-        if not self._mapped(problem):
-            return [[r] for r in range(len(problem.replicas))]
+        """Replicas that step together: each by itself, or those with equally many documents. On a CPU they are
+        neighbours, so that they are a slice of the state, and as many as give every thread its part."""
+        counts, cpu = _documents(problem), problem.labels.device.type == "cpu"
+        together = self.together
+        if together is None:
+            together = not cpu or isinstance(self.shape, FeedforwardShape)
+        if not together:
+            return [[r] for r in range(len(counts))]
+        if cpu:
+            each = -(-len(counts) // torch.get_num_threads())
+            runs = [list(run) for _, run in itertools.groupby(range(len(counts)), key=counts.__getitem__)]
+            return [run[start : start + each] for run in runs for start in range(0, len(run), each)]
         groups: dict[int, list[int]] = {}
-        for r, number in enumerate(_documents(problem)):
+        for r, number in enumerate(counts):
             groups.setdefault(number, []).append(r)
         return list(groups.values())
 
-    def _mapped(self, problem: Problem) -> bool:
-        return problem.labels.device.type != "cpu" if self.mapped is None else self.mapped
-
     def _epoch(self, problem: Problem, state: NeuralState, members: Sequence[int]) -> EpochFigures:
         """The epoch of some replicas; their part of the state is changed in place."""
-        alone = len(members) == 1
+        whole = slice(members[0], members[-1] + 1)
+        neighbours = list(members) == list(range(whole.start, whole.stop))
         index = torch.tensor(members, device=state.table.device)
 
         def part(tensor: Tensor | None) -> Tensor | None:
             if tensor is None:
                 return None
-            return tensor[members[0] : members[0] + 1] if alone else tensor.index_select(0, index)
+            return tensor[whole] if neighbours else tensor.index_select(0, index)
 
         held = [part(t) for t in (state.table, state.table_first, state.table_second)]
         own = [part(t) for t in (state.parameters, state.first, state.second)]
@@ -194,7 +200,7 @@ class NeuralLearner:
             Weights(*own),  # type: ignore[arg-type]
             buffers,
         )
-        if not alone:
+        if not neighbours:
             names = ("table", "table_first", "table_second", "parameters", "first", "second", "buffers")
             for name, new in zip(names, [*held, *own, buffers], strict=True):
                 if new is not None:

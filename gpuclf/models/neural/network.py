@@ -133,11 +133,51 @@ class Network:
         wants_sums: bool,
         low: bool,
     ) -> Gradients:
-        """One replica after the other: parameters (R, P), sums (R, N, H); buffers (R, Q) are brought forward.
+        """Of all replicas: parameters (R, P), sums (R, N, H); buffers (R, Q) are brought forward.
 
-        low: products in bfloat16, as torch.autocast does it.
+        low: products in bfloat16, as torch.autocast does it. The modules of a feedforward network take stacked
+        parameters as they are, at the cost in Python of one replica; those of a text_cnn are mapped over them.
         """
-        self.module.train()
+        if isinstance(self.shape, FeedforwardShape):
+            run = self.gradients_stacked
+        else:
+            run = self.gradients_each if sums.shape[0] == 1 else self.gradients_mapped
+        return run(parameters, buffers, sums, portion, kind, wants_sums, low)
+
+    def gradients_stacked(
+        self,
+        parameters: Tensor,
+        buffers: Tensor,
+        sums: Tensor,
+        portion: Portion,
+        kind: LossName,
+        wants_sums: bool,
+        low: bool,
+    ) -> Gradients:
+        """`gradients` of a feedforward network, all replicas in one pass over its modules."""
+        self._training()
+        leaves = {n: view.detach().requires_grad_() for n, view in _views(parameters, self.shapes).items()}
+        x = sums.detach().requires_grad_(wants_sums)
+        with torch.autocast(sums.device.type, torch.bfloat16, enabled=low):
+            losses, seen = self._run(leaves, _views(buffers, self.buffers), x, portion, kind, False)
+        grads = torch.autograd.grad(losses.sum(), [*leaves.values(), *([x] if wants_sums else [])])
+        flat = torch.cat([grad.flatten(1) for grad in grads[: len(leaves)]], dim=1)
+        none = torch.zeros(len(sums), 0, dtype=torch.bool, device=sums.device)
+        alive = torch.cat([none, *((units != 0).any(1) for units in seen)], dim=1)
+        return Gradients(losses.detach(), grads[-1] if wants_sums else None, flat, alive)
+
+    def gradients_each(
+        self,
+        parameters: Tensor,
+        buffers: Tensor,
+        sums: Tensor,
+        portion: Portion,
+        kind: LossName,
+        wants_sums: bool,
+        low: bool,
+    ) -> Gradients:
+        """`gradients`, one replica after the other."""
+        self._training()
         made = []
         for r in range(sums.shape[0]):
             leaves = {n: view.detach().requires_grad_() for n, view in _views(parameters[r], self.shapes).items()}
@@ -164,8 +204,8 @@ class Network:
         wants_sums: bool,
         low: bool,
     ) -> Gradients:
-        """The same for all replicas at once: torch.func.vmap over stacked parameters, for devices that are wide."""
-        self.module.train()
+        """`gradients` by torch.func.vmap over stacked parameters."""
+        self._training()
         replicas = sums.shape[0]
 
         def loss(leaves: dict[str, Tensor], x: Tensor, held: dict[str, Tensor], item: Any) -> tuple[Tensor, Tensor]:
@@ -186,10 +226,14 @@ class Network:
         flat = torch.cat([grads[name].reshape(replicas, -1) for name in self.shapes], dim=1)
         return Gradients(values, grad_sums if wants_sums else None, flat, alive.bool())
 
+    def _training(self) -> None:
+        if not self.module.training:
+            self.module.train()
+
     def _loss(
         self, leaves: dict[str, Tensor], held: dict[str, Tensor], x: Tensor, item: Portion, kind: LossName, plain: bool
     ) -> tuple[Tensor, list[Tensor]]:
-        """The mean loss of a portion, and the activations of its hidden layers."""
+        """The mean loss of a portion, () or (R,), and the activations of its hidden layers."""
         counters = {name: torch.zeros((), dtype=torch.int64, device=x.device) for name in self._counters}
         x = x if item.input_dropout is None else x * item.input_dropout
         extra = self._extra((item.branches, item.longest), plain)

@@ -55,6 +55,14 @@ def entries_of(
     return Entries(_starts(lengths), col[kept], val[kept], begin, torch.ones_like(docs), 0)
 
 
+def thinned(entries: Entries, factor: Tensor) -> Entries:
+    """Entries of sparse rows with their values by `factor`; those that become 0 are left out, and cost nothing."""
+    kept = factor != 0
+    before = torch.cat([entries.crow.new_zeros(1), kept.cumsum(0)])
+    val = (entries.val * factor)[kept]
+    return Entries(before[entries.crow], entries.col[kept], val, entries.begin, entries.lengths, entries.gap)
+
+
 def _token_entries(rows: TokenRows, docs: Tensor, known: Tensor | None, gap: int, dtype: torch.dtype) -> Entries:
     entry, doc = _held(rows.offsets, docs)
     col = rows.ids[entry].long()

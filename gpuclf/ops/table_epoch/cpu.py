@@ -33,12 +33,12 @@ _EXACT = 1e-8  # the largest part of a sum that the term after the last may have
 
 def update_all(weights: Weights, gradient: Tensor, rule: UpdateRule, steps: Steps, step: int, decayed: Tensor) -> None:
     """See gpuclf.ops.table_epoch.update_all."""
-    size, root = _scales(rule, steps)
+    size, root = _scales(rule, steps, step, step + 1)
     value = weights.value.numpy()
     first, second = _moments(weights)
     constants = _constants(rule, value.dtype)
     for r in range(value.shape[0]):
-        numbers = np.array([size[r, step], root[r, step], steps.rates[step, r]], dtype=value.dtype)
+        numbers = np.array([size[r, 0], root[r, 0], steps.rates[step, r]], dtype=value.dtype)
         decay = (decayed.numpy() * float(steps.decay[r])).astype(value.dtype)
         _step(KINDS[rule.kind], value[r], first[r], second[r], gradient[r].numpy(), decay, numbers, constants)
 
@@ -63,7 +63,7 @@ class TableEpoch:
         rows = replicas * self._features
         self._first, self._second = first.reshape(rows, first.shape[-1]), second.reshape(rows, second.shape[-1])
         number = steps.rates.shape[0]
-        size, root = _scales(rule, steps)
+        size, root = _scales(rule, steps, 0, number)
         self._scales = np.stack([size, root, steps.rates.numpy().T], axis=2)  # (R, n, 3)
         self._decay = steps.decay.numpy().astype(np.float64)
         self._powers = np.stack([rule.momentum ** np.arange(number + 1.0), rule.memory ** np.arange(number + 1.0)])
@@ -123,12 +123,13 @@ def _moments(weights: Weights) -> tuple[NDArray[np.floating], NDArray[np.floatin
     return first, none if weights.second is None else weights.second.numpy()
 
 
-def _scales(rule: UpdateRule, steps: Steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(R, n) each: the size of each step, and what √v is multiplied by (of Adam; else the rate, and 1)."""
+def _scales(rule: UpdateRule, steps: Steps, start: int, stop: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(R, n) each, of the steps start … stop - 1: the size of each, and what √v is multiplied by (of Adam; else the
+    rate, and 1)."""
+    rates = steps.rates[start:stop].T
     if rule.kind not in ("adam", "adamw"):
-        return steps.rates.numpy().T, np.ones(tuple(steps.rates.T.shape))
-    time = steps.before[:, None] + torch.arange(1, steps.rates.shape[0] + 1)
-    size, root = adam_scales(rule, steps.rates.T, time)
+        return rates.numpy(), np.ones(tuple(rates.shape))
+    size, root = adam_scales(rule, rates, steps.before[:, None] + torch.arange(start + 1, stop + 1))
     return size.numpy(), root.numpy()
 
 
