@@ -16,7 +16,7 @@ from gpuclf.ops.replica_vectors.lanes import combination, products
 from gpuclf.ops.threads import run_on_threads
 
 _ROWS = 256  # of one running sum; never other for other replicas or threads, or the bits would be
-_NEAR = 1 << 14  # bytes of the vectors that are gone through before the next ones, about
+_NEAR = 1 << 12  # bytes of a vector that are gone through, with those of all pairs, before the next ones
 _CELLS = 1 << 16  # of a vector, at least, in one piece of work
 _LANES = 32  # cells of a combination that are made at once
 
@@ -64,7 +64,7 @@ def _dots(like: Any, addresses: Any, rows: Any, width: Any, block: Any, parts: A
 
     A few rows of all vectors at a time: they come from memory in one piece, and once for all pairs.
     """
-    few = max(1, _NEAR // (width * 8 * rows.size))
+    few = max(1, _NEAR // (4 * width))
     for b in range(parts.shape[0]):
         begin = (block + b) * _ROWS
         for first in range(begin, begin + _ROWS, few):
