@@ -158,7 +158,12 @@ def _add_uses_of_a_model(commands: Any) -> None:
 
     export = _command(commands, "export", _export, "a run's model for other programs")
     export.add_argument("folder", type=Path, metavar="RUN")
-    export.add_argument("--to", choices=("text", "sklearn", "onnx"), required=True, help="weights, arrays, or graphs")
+    export.add_argument(
+        "--to",
+        choices=("text", "sklearn", "onnx", "arrays"),
+        required=True,
+        help="weights as lines, arrays, graphs; of a conditional random field: text or arrays",
+    )
     export.add_argument("--out", type=Path, metavar="DIR", help="where the files go (default: RUN/export)")
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gpuclf.report.forest_record import forest_lines, input_note, input_rows
 from gpuclf.report.summary import option_text
+from gpuclf.report.transitions import print_transitions
 from gpuclf.report.visible_text import open_console, visible
 
 _INPUTS = 20  # of a forest, that are listed
@@ -27,6 +28,7 @@ class ModelFacts:
     classes: Sequence[str]
     feature_names: Sequence[str] | None = None
     weights: Tensor | None = None
+    transitions: Tensor | None = None  # (K, K) of a chain
     confusion: Tensor | None = None
     options: Mapping[str, Any] = field(default_factory=dict)  # by config key
     sizes: Mapping[str, int] = field(default_factory=dict)  # documents, features …
@@ -109,6 +111,8 @@ def print_model(facts: ModelFacts, *, features: int = 8, pairs: int = 15, stream
         for name, top in zip(facts.classes, top_features(facts.weights, facts.feature_names, features), strict=True):
             table.add_row(visible(name, 40), ", ".join(f"{visible(f, 40)} {w:.3g}" for f, w in top) or "(none)")
         console.print(table, "")
+    if facts.transitions is not None:
+        print_transitions(console, facts.transitions, facts.classes)
     if facts.importances is not None:
         _print_forest(console, facts, facts.importances)
     if facts.graph is not None:

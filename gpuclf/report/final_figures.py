@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+from torch import Tensor
 
 from gpuclf.metrics.ranking import log_probabilities
 from gpuclf.models.linear.predictor import LinearPredictor
@@ -15,6 +18,7 @@ from gpuclf.report.graph_model import graph_facts
 from gpuclf.report.network_figures import histograms, layers_text
 from gpuclf.report.plots import png
 from gpuclf.report.summary import FinalFigures, GridPlan, StepRow
+from gpuclf.report.transitions import model_transitions, transition_figure
 from gpuclf.train.experiment import ExperimentResult
 from gpuclf.train.grid import expand, seeds_of
 from gpuclf.train.model_file import Model
@@ -58,7 +62,7 @@ def final_figures(
     shown = result.test if result.test is not None else result.out_of_fold
     model = result.models[0].model
     scores = None if shown is None else shown.scores
-    graph = graph_facts(model)
+    graph, transitions = graph_facts(model), model_transitions(model)
     if scores is not None and model.probabilities:
         scores = log_probabilities(scores)
     return FinalFigures(
@@ -77,7 +81,8 @@ def final_figures(
         importances=importances(model),
         tree=tree_lines(model),
         graph=graph,
-        pictures={} if graph is None else _graph_pictures(graph),
+        transitions=transitions,
+        pictures=_pictures(graph, transitions, model.classes),
         texts=layers_text(model)
         | ({} if graph is None else {"factorisation": "\n".join(f"    {line}" for line in graph.lines())}),
         forest=result.metrics.get("forest", {}),
@@ -89,6 +94,7 @@ def final_figures(
     )
 
 
-def _graph_pictures(graph: GraphFacts) -> dict[str, bytes]:
-    """The graph and its clique tree as PNG files by name."""
-    return {"graph": png(graph_figure(graph)), "clique_tree": png(clique_tree_figure(graph))}
+def _pictures(graph: GraphFacts | None, transitions: Tensor | None, classes: Sequence[str]) -> dict[str, bytes]:
+    """As PNG files by name, a graph and its clique tree, the transitions of a chain."""
+    found = {} if graph is None else {"graph": png(graph_figure(graph)), "clique_tree": png(clique_tree_figure(graph))}
+    return found if transitions is None else found | {"transitions": png(transition_figure(transitions, classes))}

@@ -27,18 +27,17 @@ def predict(
 
         predict_spans(model, file, input_format, stdin, out)  # JSON in any case, with probabilities where there are any
         return
+    if model.encoder.source == "sentences":
+        from gpuclf.report.tagging.commands import predict_labels
+
+        predict_labels(model, file, input_format, proba, as_json, stdin, out)
+        return
     if proba and not model.probabilities:
         raise UserFault(
             f"{model.options.type} gives scores, not probabilities",
             remedy="train it with calibrate: platt (or isotonic, temperature), which learns probabilities from the "
             "documents of folds or validation; or leave --proba out: --format jsonl prints the scores",
         )
-    if model.encoder.source == "sentences":
-        from gpuclf.report.tagging.commands import predict_labels
-
-        _refuse_probabilities(proba, model)
-        predict_labels(model, file, input_format, as_json, stdin, out)
-        return
     for part in predict_documents(model, file, input_format, stdin):
         lines = prediction_lines(model.classes, *part, probabilities=proba, as_json=as_json)
         out.write("".join(f"{line}\n" for line in lines))

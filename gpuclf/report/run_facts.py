@@ -18,6 +18,7 @@ from gpuclf.report.forest_text import importances, tree_lines
 from gpuclf.report.graph_model import graph_facts
 from gpuclf.report.predictions import read_predictions
 from gpuclf.report.run_folder import RunFolder
+from gpuclf.report.transitions import model_transitions
 from gpuclf.train.model_file import load_model
 
 
@@ -44,6 +45,7 @@ def run_facts(folder: RunFolder) -> ModelFacts:
         classes=model.classes,
         feature_names=model.encoder.names,
         weights=weights,
+        transitions=model_transitions(model),
         confusion=confusion,
         unknown_classes=classes[len(model.classes) :],
         options=options,

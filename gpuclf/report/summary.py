@@ -69,6 +69,7 @@ class FinalFigures:
     importances: Sequence[tuple[str, float]] | None = None  # of a forest's inputs, highest first
     tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node
     graph: GraphFacts | None = None  # of a decomposable model
+    transitions: Tensor | None = None  # (K, K) of a chain, from the row's label to the column's
     forest: Mapping[str, Any] = field(default_factory=dict)  # metrics.json "forest"
 
 

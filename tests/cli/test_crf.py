@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
+from gpuclf.data.records import Chunk, Sentences
+from gpuclf.features.rows import SequenceRows
+from gpuclf.train.model_file import load_model
 from tests.cli.drive import Gpuclf
 from tests.cli.test_tagging import columns, corpus
 
@@ -47,6 +54,62 @@ def test_from_training_to_tags(gpuclf: Gpuclf, config: Path, tmp_path: Path) -> 
     shown = gpuclf("show", run)
     assert shown.code == 0
     assert "word[0]=" in shown.out
+    assert "Weights of transitions" in shown.out
+    page = (run / "report.html").read_text()
+    assert 'id="transitions"' in page
+    assert "D → N: " in page
+
+
+@pytest.mark.parametrize("decode", ["marginal", "viterbi"])
+def test_exported_weights_give_the_probabilities_of_predict(
+    gpuclf: Gpuclf, config: Path, tmp_path: Path, decode: str
+) -> None:
+    run = tmp_path / "run"
+    config.write_text(config.read_text().replace("max_iter: 30", f"max_iter: 30, decode: {decode}"))
+    gpuclf.done("train", config, f"run.dir={run}", "~folds", "~grid")
+    gpuclf.done("export", run, "--to", "text")
+    gpuclf.done("export", run, "--to", "arrays")
+    told = gpuclf.done("predict", run, "--proba", "--format", "jsonl", stdin=b"a wolf sees this cat\n").out
+    words, found = ["a", "wolf", "sees", "this", "cat"], json.loads(told)
+    weights, transitions = _lines(run / "export/weights.tsv"), _lines(run / "export/transitions.tsv")
+    model = load_model(run, torch.device("cpu"))
+    labels = list(model.classes)
+    moves = {(before, after): float(weight) for before, after, weight in transitions}
+    offset = {label: float(weight) for _, label, weight in weights[: len(labels)]}
+    by_feature = {(feature, label): float(weight) for feature, label, weight in weights[len(labels) :]}
+    rows = model.encoder.encode([chunk(words)]).rows
+    assert isinstance(rows, SequenceRows)
+    names = [[model.encoder.names[c - 1] for c in rows.col[a:b]] for a, b in itertools.pairwise(rows.crow)]
+    shares = dict.fromkeys(itertools.product(labels, repeat=len(words)), 0.0)
+    for sequence in shares:
+        score = sum(moves[pair] for pair in itertools.pairwise(sequence))
+        for label, own in zip(sequence, names, strict=True):
+            score += offset[label] + sum(by_feature.get((feature, label), 0.0) for feature in own)
+        shares[sequence] = math.exp(score)
+    total = sum(shares.values())
+    for place in range(len(words)):
+        for label in labels:
+            own = sum(share for sequence, share in shares.items() if sequence[place] == label) / total
+            assert found["probabilities"][place][label] == pytest.approx(own, rel=1e-4, abs=1e-7)
+    arrays = np.load(run / "export/chain.npz")
+    assert arrays["transition_"].tolist() == [
+        [pytest.approx(moves[before, after], rel=1e-6) for after in labels] for before in labels
+    ]
+    column = arrays["features_"].tolist().index("word[0]=cat")
+    for label, weight in zip(labels, arrays["coef_"][:, column].tolist(), strict=True):
+        assert weight == pytest.approx(by_feature.get(("word[0]=cat", label), 0.0), rel=1e-6)
+    lines = gpuclf.done("predict", run, "--proba", stdin=b"a wolf\n").out.splitlines()
+    assert lines[2] == ""
+    assert lines[1].split("\t")[:2] == ["wolf", "N"]
+    assert [field.split("=")[0] for field in lines[1].split("\t")[2:]] == labels
+
+
+def _lines(path: Path) -> list[list[str]]:
+    return [line.split("\t") for line in path.read_text().splitlines()[1:]]
+
+
+def chunk(words: list[str]) -> Chunk:
+    return Chunk(["1"], [1], None, sentences=Sentences(np.array([0, len(words)]), words))
 
 
 def test_what_is_refused(gpuclf: Gpuclf, config: Path, tmp_path: Path) -> None:

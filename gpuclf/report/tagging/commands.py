@@ -11,6 +11,7 @@ from typing import IO, BinaryIO
 
 import torch
 
+from gpuclf.report.predictions import escape
 from gpuclf.report.run_folder import RunFolder
 from gpuclf.report.strict_json import dump
 from gpuclf.report.tagging.console import print_chains, print_gold, print_settings, print_tags
@@ -33,11 +34,22 @@ def predict_tags(
 
 
 def predict_labels(
-    model: Model, file: Path | None, given_format: str | None, as_json: bool, stdin: BinaryIO, out: IO[str]
+    model: Model,
+    file: Path | None,
+    given_format: str | None,
+    probabilities: bool,
+    as_json: bool,
+    stdin: BinaryIO,
+    out: IO[str],
 ) -> None:
-    """Prints the labels of the tokens of new sentences by a model of classes, in the forms of `predict_tags`."""
+    """Prints the labels of the tokens of new sentences by a model of classes, in the forms of `predict_tags`.
+
+    With `probabilities` each word has its line whatever the format: word TAB label TAB label=probability …, in class
+    order; in JSON "probabilities" has an object a token.
+    """
     format = input_format(model.data, file, given_format)
-    _print_tagged(label_text(model, file, format, stdin), model.classes, format, as_json, out)
+    parts = label_text(model, file, format, stdin, probabilities)
+    _print_tagged(parts, model.classes, "conll" if probabilities else format, as_json, out)
 
 
 def _print_tagged(
@@ -55,9 +67,14 @@ def _print_tagged(
 
 
 def _column_lines(part: TaggedSentences, names: Sequence[str]) -> Iterator[str]:
-    tags = part.tags.tolist()
+    tags, shown = part.tags.tolist(), [escape(name) for name in names]
+    shares = [] if part.probabilities is None else part.probabilities.tolist()
     for start, end in pairwise(part.offsets.tolist()):
-        yield from (f"{part.tokens[place]}\t{names[tags[place]]}" for place in range(start, end))
+        for place in range(start, end):
+            fields = [part.tokens[place], names[tags[place]]]
+            if shares:
+                fields += [f"{name}={share:.9g}" for name, share in zip(shown, shares[place], strict=True)]
+            yield "\t".join(fields)
         yield ""
 
 
@@ -69,6 +86,9 @@ def _json_lines(part: TaggedSentences, names: Sequence[str]) -> Iterator[str]:
             "tags": [names[tag] for tag in tags[start:end]],
             "known": known[start:end],
         }
+        if part.probabilities is not None:
+            rows = part.probabilities[start:end].tolist()
+            record["probabilities"] = [dict(zip(names, row, strict=True)) for row in rows]
         yield json.dumps(record, ensure_ascii=False)
 
 

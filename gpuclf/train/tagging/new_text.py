@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,6 +15,7 @@ from gpuclf.data.options import FORMATS, DataOptions
 from gpuclf.data.records import Chunk
 from gpuclf.faults import UserFault
 from gpuclf.features.token_context import TokenContext
+from gpuclf.models.sequence.chain_predictor import ChainPredictor
 from gpuclf.train.distribution import rank
 from gpuclf.train.model_file import Model
 from gpuclf.train.observer import SilentObserver
@@ -29,12 +30,14 @@ SENTENCE_FORMATS = ("sentences", "conll", "conllu", "lines")
 
 @dataclass(frozen=True)
 class TaggedSentences:
-    """Successive sentences: sentence s is tokens[offsets[s]:offsets[s + 1]]; tags and known (tokens,)."""
+    """Successive sentences: sentence s is tokens[offsets[s]:offsets[s + 1]]; tags and known (tokens,); probabilities
+    (tokens, K) float64, where they were asked for: P(label of the token | sentence)."""
 
     tokens: list[str]
     tags: Tensor
     known: Tensor
     offsets: Tensor
+    probabilities: Tensor | None = None
 
 
 def input_format(data: DataOptions, file: Path | None, given: str | None) -> str:
@@ -58,14 +61,30 @@ def tag_text(tagger: Tagger, file: Path | None, format: str, stream: BinaryIO) -
         yield TaggedSentences(sentences.tokens, tagger.tags(sentences), known, sentences.corpus.offsets)
 
 
-def label_text(model: Model, file: Path | None, format: str, stream: BinaryIO) -> Iterator[TaggedSentences]:
-    """Likewise the labels by a model of classes whose documents are the tokens of sentences."""
+def label_text(
+    model: Model, file: Path | None, format: str, stream: BinaryIO, probabilities: bool = False
+) -> Iterator[TaggedSentences]:
+    """Likewise the labels by a model of classes whose documents are the tokens of sentences. A chain that decodes by
+    other means than its marginals still has these as probabilities."""
+    marginal = _with_probabilities(model) if probabilities else None
     for chunk in _chunks(model.data, file, format, stream):
         assert chunk.sentences is not None, "the format holds sentences"
         assert isinstance(model.encoder, TokenContext), "the model labels tokens"
         tokens, offsets = chunk.sentences.tokens, torch.from_numpy(chunk.sentences.offsets)
-        labels = model.scores(model.encoder.encode([chunk]))[0][0].argmax(dim=1)  # ties go to the first class
-        yield TaggedSentences(tokens, labels, torch.tensor(model.encoder.knows(tokens)), offsets)
+        encoded = model.encoder.encode([chunk])
+        labels = model.scores(encoded)[0][0].argmax(dim=1)  # ties go to the first class
+        known = torch.tensor(model.encoder.knows(tokens))
+        shares = None if marginal is None else marginal.scores(encoded)[0][0].double().softmax(1)
+        yield TaggedSentences(tokens, labels, known, offsets, shares)
+
+
+def _with_probabilities(model: Model) -> Model:
+    """A model of the same weights whose scores are log probabilities."""
+    if model.probabilities:
+        return model
+    if isinstance(model.predictor, ChainPredictor):
+        return replace(model, predictor=replace(model.predictor, decode="marginal"))
+    raise UserFault(f"{model.options.type} gives scores, not probabilities", remedy="leave --proba out")
 
 
 def _chunks(data: DataOptions, file: Path | None, format: str, stream: BinaryIO) -> Iterator[Chunk]:
