@@ -149,8 +149,8 @@ class ReviewsParser:
         spans = f"; {sum(self._by_aspect.values()):,} spans: {by_aspect}" if by_aspect else ""
         intake.note(f"{intake.report.records:,} reviews of {self._sentences:,} sentences{spans}")
         if self._implicit:
-            intake.note(f"{self._implicit} opinions that no word names were passed over")
+            intake.note(f"opinions that no word names, passed over: {self._implicit:,}")
         if self._shared:
-            intake.note(f"{self._shared} further aspects of spans were passed over: the one given first counts")
+            intake.note(f"further aspects of one span, passed over, as the one given first counts: {self._shared:,}")
         if self._blank:
             intake.note(f"{self._blank} blank lines were passed over")
