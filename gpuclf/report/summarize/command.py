@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpuclf.data.paths import as_written
+from gpuclf.data.paths import as_written, resolve_path
 from gpuclf.faults import UserFault
 from gpuclf.report.html.markup import name_text
 from gpuclf.report.summarize.business_page import business_page
@@ -69,15 +69,15 @@ def _files(
 
 
 def _file(arguments: argparse.Namespace) -> Path:
-    """The file to read. Raises UserFault where the arguments name none, or two."""
+    """The file to read, one of the bundled ones perhaps. Raises UserFault where the arguments name none, or two."""
     given = [path for path in (arguments.folder, arguments.file) if path is not None]
     if arguments.snippets is not None:
         if given:
             raise UserFault(f"--snippets needs no RUN and no other FILE, such as {given[0]}", remedy=_NEITHER)
-        return Path(arguments.snippets)
+        return resolve_path(arguments.snippets)
     if len(given) < 2:
         raise UserFault("no file to summarise" if given else "nothing to summarise", remedy=_NEITHER)
-    return Path(arguments.file)
+    return resolve_path(arguments.file)
 
 
 def _cluster_options(arguments: argparse.Namespace) -> ClusterOptions:
