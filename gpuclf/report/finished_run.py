@@ -12,6 +12,7 @@ from gpuclf.report.ending import last_row, not_converged
 from gpuclf.report.final_figures import final_figures, grid_plan, seeks_optimum
 from gpuclf.report.metrics_log import read_rows
 from gpuclf.report.network_figures import write_projector
+from gpuclf.report.network_graph import network_graph
 from gpuclf.report.predictions import predictions_file
 from gpuclf.report.run_folder import RunFolder
 from gpuclf.report.run_lock import locked
@@ -74,7 +75,10 @@ def finish(
         observer.note(figures.ending[0])
     observer.final(figures)
     if options.run.tensorboard:
+        from gpuclf.report.tensorboard import write_graph
+
         write_projector(folder.path, result.models[0].model)
+        write_graph(folder.path, network_graph(result.models[0].model))
     _print(options, result)
     for log in folder.worker_logs():
         log.unlink()  # their rows are in metrics.jsonl

@@ -27,7 +27,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.histogram_pb2 import HistogramProto
 from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
 from tensorboard.plugins.hparams import api_pb2, plugin_data_pb2
@@ -43,6 +45,7 @@ from gpuclf.report.cell_curve import CellCurve
 from gpuclf.report.explain import top_features
 from gpuclf.report.forest_record import forest_scalars
 from gpuclf.report.grid_figure import grid_figure
+from gpuclf.report.network_graph import GraphNode
 from gpuclf.report.plots import confusion_figure, png, pr_figure
 from gpuclf.report.ranking_curve import pr_curve, thin
 from gpuclf.report.reliability_figure import reliability_figure
@@ -194,14 +197,22 @@ class TensorBoardLog:
             file.flush()
 
 
+def write_graph(folder: Path, nodes: Sequence[GraphNode]) -> None:
+    """The graph of a network in an event file of its own; nothing without nodes."""
+    graph = GraphDef()
+    for n in nodes:
+        graph.node.add(name=n.name, op=n.kind, input=n.inputs, attr={k: AttrValue(s=v.encode()) for k, v in n.about})
+    _EventFile(folder, [Event(wall_time=time.time(), graph_def=graph.SerializeToString())] if nodes else []).flush()
+
+
 class _EventFile:
     """One event file; made on the first flush with something in it."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, pending: Sequence[Event] = ()):
         self._folder = folder
         # TensorBoard reads a folder's files in the order of their names
         self._path = folder / f"{_EVENTS}{int(time.time()):010d}.gpuclf.{os.getpid()}.{next(_file_numbers):06d}"
-        self._pending: list[Event] = []
+        self._pending = list(pending)
 
     def add(self, step: int, values: Sequence[Summary.Value], wall_time: float | None = None) -> None:
         if values:

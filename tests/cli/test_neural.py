@@ -36,12 +36,27 @@ def test_a_cnn_with_word_vectors_leaves_histograms_and_a_projector(gpuclf: Gpucl
     board = EventAccumulator(str(run), {"histograms": 0}).Reload()
     tags = set(board.Tags()["histograms"])
     assert {"weights/first_layer", "weights/branches.0.0.weight", "activations/layer_0"} <= tags
+    nodes = {node.name: node for node in board.Graph().node}
+    assert {name for node in nodes.values() for name in node.input} == nodes.keys() - {"scores"}
+    assert nodes["branches/0/0"].attr["weight"].s.decode() == "2 × 3 × 4"
+    assert nodes["branches/0/pooling"].op == "Pooling_max"
     scalars = set(board.Tags()["scalars"])
     assert {"refit/loss", "refit/learning_rate", "refit/gradient_norm", "refit/dead_units"} <= scalars
     assert gpuclf.done("predict", run, data, "--proba", "--input-format", "fasttext").lines
     assert "text_cnn" in (run / "report.html").read_text()
     assert gpuclf.done("show", run).out
     assert "export --to onnx" in gpuclf.refused("export", run, "--to", "text").err
+
+
+def test_the_graph_of_a_network_shows_its_connections(gpuclf: Gpuclf, data: Path) -> None:
+    model = {"type": "feedforward", "hidden": [4, 4], "connection": "highway", "norm": "layer", "dropout": 0.5}
+    config = gpuclf.config(model, data={"train": data}, train={"max_epochs": 1, "batch": 4}, run={"tensorboard": True})
+    run, _ = gpuclf.train(config)
+    nodes = {node.name: list(node.input) for node in EventAccumulator(str(run)).Reload().Graph().node}
+    first, second = "head/hidden/0", "head/hidden/1"
+    assert nodes[f"{first}/linear"] == ["first_layer"]
+    assert nodes[f"{second}/mix"] == [f"{first}/dropout", f"{second}/activation", f"{second}/gate"]
+    assert nodes["head/output"] == [f"{second}/dropout"]
 
 
 def test_vectors_of_another_length_are_refused(gpuclf: Gpuclf, data: Path) -> None:
