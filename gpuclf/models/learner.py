@@ -135,6 +135,15 @@ class Learner(Protocol):
         ...
 
 
+@runtime_checkable
+class Staged(Protocol):
+    """A learner of several stages, whose first ones do not learn from the labels."""
+
+    def ready(self, problem: Problem, state: Any) -> bool:
+        """Whether the result is worth a judgement on held-out rows, or it is too early for that."""
+        ...
+
+
 class LearnerOptions(BaseModel):
     """Options of a learner, written beside it; `type` names it in a config.
 

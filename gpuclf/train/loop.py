@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from gpuclf.models.learner import Learner, Predictor, Problem, Replicas
+from gpuclf.models.learner import Learner, Predictor, Problem, Replicas, Staged
 from gpuclf.models.replica_axis import flatten, put_replicas, restore, take_replicas
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.train.checkpoint import Checkpoint
@@ -121,7 +121,8 @@ class BatchLoop:
         budget = self._options.time_budget
         last = self.step == self._max_steps
         late = budget is not None and self.seconds >= budget
-        every = self.step % self._options.evaluate_every == 0
+        early = isinstance(self._learner, Staged) and not self._learner.ready(self._problem, self._state)
+        every = self.step % self._options.evaluate_every == 0 and not early
         # One replica that finishes must not bring the others an evaluation that they would not have had alone.
         self._judged = finished | diverged | (every or last or late)
         self._latest = None
