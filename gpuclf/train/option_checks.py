@@ -37,6 +37,7 @@ FORMATS_OF_KEY = {
     "escaped": frozenset({"vw"}),
     "tokens": frozenset(COLUMNS_OF_WORDS),
     "gold": frozenset(COLUMNS_OF_WORDS),
+    "inputs": frozenset(COLUMNS_OF_WORDS),
     "tokenize": frozenset({"sentences"}),
     "aspects": frozenset({REVIEWS}),
     "unlabelled": frozenset({REVIEWS}),
@@ -273,6 +274,18 @@ def _row_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             f"{options.model.type} labels the tokens of sentences, and {options.features.type} gives none",
             key="features.type",
             remedy="write features: {type: token_context}, or leave features out",
+        )
+    if options.model.reads == {"reviews"} and options.features.type != "review_context":
+        yield UserFault(
+            f"{options.model.type} learns from reviews, and {options.features.type} makes none",
+            key="features.type",
+            remedy="set data.format: reviews, and leave features out or write features: {type: review_context}",
+        )
+    if options.data.inputs and options.features.type != "token_context":
+        yield UserFault(
+            f"{options.features.type} does not read further columns of words",
+            key="data.inputs",
+            remedy="remove it, or write features: {type: token_context}",
         )
     if options.features.type == "token_context" and options.data.gold is None:
         yield UserFault(

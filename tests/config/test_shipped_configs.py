@@ -16,6 +16,7 @@ from gpuclf.train.signals import StopRequest
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = sorted((ROOT / "configs").rglob("*.yaml"))
 NAMES = [
+    "content/products-crf.yaml",
     "content/products.yaml",
     "linear/arow.yaml",
     "linear/banking77.yaml",
@@ -60,6 +61,8 @@ def small(path: Path, folder: Path) -> LoadedConfig:
         overrides.append("train.max_epochs=1")
     if "max_iter" in type(loaded.options.model).model_fields:
         overrides.append("model.max_iter=1")
+    if "em_iterations" in type(loaded.options.model).model_fields:
+        overrides += ["model.em_iterations=1", "model.joint_iterations=1"]
     if "n_estimators" in type(loaded.options.model).model_fields:
         overrides.append("model.n_estimators=4")
     if "sweeps" in type(loaded.options.model).model_fields:
