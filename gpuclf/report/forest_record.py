@@ -7,8 +7,8 @@ from typing import Any
 
 
 def forest_lines(forest: Mapping[str, Any]) -> list[str]:
-    """The record of a forest (metrics.json "forest") in sentences: its trees, strength and correlation, what was new to
-    it."""
+    """The record of a forest (metrics.json "forest") in sentences: its trees, strength and correlation, which values
+    were removed, what was new to it."""
     if not forest:
         return []
     nodes, depth = forest["nodes"], forest["depth"]
@@ -18,6 +18,8 @@ def forest_lines(forest: Mapping[str, Any]) -> list[str]:
     ]
     for source, found in forest.get("strength", {}).items():
         lines.append(f"{_where(source)}: accuracy {found['accuracy']:.4f}, {_strength(found)}")
+    if "reduction" in forest:
+        lines.append(_reduction(forest["reduction"]))
     if "unseen" in forest:
         unseen = forest["unseen"]
         lines.append(
@@ -31,15 +33,16 @@ def input_rows(forest: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """A table of a forest's inputs, the highest gain first: its head, and a row an input."""
     permuted = forest.get("permutation")
     head = ["input", "gain", "splits", *(["accuracy lost", "sd"] if permuted else [])]
+    counts = ["values", "removed"] if "reduction" in forest else []
+    counts += ["unseen"] if "unseen" in forest else []
     rows = []
     for name, about in forest["inputs"].items():
         row = [name, f"{about['gain']:.1%}", f"{about['splits']:.1%}"]
         if permuted:
             row += [f"{about['permutation']['mean']:.4f}", f"{about['permutation']['std']:.4f}"]
-        if "unseen" in forest:
-            row.append(f"{about['unseen']:,}")
+        row += [f"{about[part]:,}" for part in counts]
         rows.append(row)
-    return head + (["unseen"] if "unseen" in forest else []), rows
+    return head + counts, rows
 
 
 def input_note(forest: Mapping[str, Any]) -> str:
@@ -78,6 +81,8 @@ def forest_scalars(forest: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, f
     for source, found in forest.get("strength", {}).items():
         names = ("strength", "correlation", "error_bound")
         last |= {f"forest/{source}_{name}": float(found[name]) for name in names if found[name] is not None}
+    if reduction := forest.get("reduction"):
+        last["forest/values_removed"] = (reduction["merged"] + reduction["dropped"]) / max(1, reduction["values"])
     for name, about in forest.get("inputs", {}).items():
         last[f"splits/{name}"] = float(about["splits"])
         if "permutation" in about:
@@ -85,6 +90,16 @@ def forest_scalars(forest: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, f
             last[f"permutation_sd/{name}"] = float(about["permutation"]["std"])
     if last:
         yield 0, last
+
+
+def _reduction(found: Mapping[str, Any]) -> str:
+    """How many of the values went, and how."""
+    removed = found["merged"] + found["dropped"]
+    share = removed / max(1, found["values"])
+    return (
+        f"{removed:,} of {found['values']:,} values of training were removed ({share:.1%}): "
+        f"{found['merged']:,} merged with one of the same class, {found['dropped']:,} dropped as rare"
+    )
 
 
 def _where(source: str) -> str:

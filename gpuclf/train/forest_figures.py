@@ -17,6 +17,7 @@ from gpuclf.models.forest.anatomy import (
     accuracy_by_rounds,
     depths,
     node_counts,
+    reduced_values,
     splits_by_input,
     unseen_cells,
 )
@@ -91,7 +92,10 @@ def forest_figures(
     }
     if strengths:
         record["strength"] = strengths
-    return record | _inputs(model, predictor, judged, trained.seed, repeats)
+    record |= _inputs(model, predictor, judged, trained.seed, repeats)
+    if isinstance(predictor, ForestPredictor) and predictor.reduced:
+        _add_reduction(record, predictor, model, corpus, split)
+    return record
 
 
 def _units(predictor: AnyForest) -> int:
@@ -114,12 +118,32 @@ def _out_of_bag(
     predictor: ForestPredictor, model: Model, corpus: Corpus, split: Split, seed: int, marks: Sequence[int]
 ) -> Margins:
     rows, labels = rows_to(corpus.rows, model.device), as_tensor(corpus.labels, model.device)
-    member = split.train[0].to(model.device) & (labels < len(corpus.classes))
-    if corpus.weights is not None:
-        member &= torch.from_numpy(corpus.weights > 0).to(model.device)
+    member = _member(model, corpus, split)
     left_out = left_out_of_bags(member, seed, int(predictor.trees[0]))
     docs = torch.nonzero(member).flatten()
     return margins(predictor, rows, labels, docs, model.col_scale, left_out, marks)
+
+
+def _member(model: Model, corpus: Corpus, split: Split) -> Tensor:
+    """(docs,) bool: what the model was trained on."""
+    labels = as_tensor(corpus.labels, model.device)
+    member = split.train[0].to(model.device) & (labels >= 0) & (labels < len(corpus.classes))
+    if corpus.weights is not None:
+        member &= torch.from_numpy(corpus.weights > 0).to(model.device)
+    return member
+
+
+def _add_reduction(
+    record: dict[str, Any], predictor: ForestPredictor, model: Model, corpus: Corpus, split: Split
+) -> None:
+    """What value reduction did, in all and by input."""
+    docs = torch.nonzero(_member(model, corpus, split)).flatten()
+    found = reduced_values(predictor, rows_to(corpus.rows, model.device), docs, model.col_scale)
+    values, merged, dropped = (part.tolist() for part in found)
+    record["reduction"] = {"values": sum(values), "merged": sum(merged), "dropped": sum(dropped)}
+    for i, name in enumerate(input_names(model)):
+        if name in record["inputs"]:
+            record["inputs"][name] |= {"values": values[i], "removed": merged[i] + dropped[i]}
 
 
 def _strength(found: Margins) -> dict[str, Any]:

@@ -106,6 +106,24 @@ def test_figures_come_from_held_out_rows_where_there_is_no_test_file(
     assert not {"strength", "permutation", "unseen"} & set(metrics_of(bare)["forest"])
 
 
+def test_removed_values_are_told_by_input(gpuclf: Gpuclf) -> None:
+    """Blue stands for green, both of one class; grey is too rare; numbers are no such values."""
+    rows = ["label\tcolour\tn", *["a\tred\t1", "b\tred\t2", "a\tgreen\t3", "a\tgreen\t4", "a\tblue\t5", "a\tblue\t6"]]
+    rows += ["b\tgrey\t7"]
+    file = gpuclf.text("train.tsv", "\n".join(rows) + "\n")
+    data = {"categorical": ["colour"], "numeric": ["n"], "format": "tsv", "train": file}
+    model = {"type": "forest", "n_estimators": 2, "merge_pure_values": True, "min_value_count": 2}
+    run = gpuclf.trained(model, data=data, features={"type": "categorical"})
+    forest = metrics_of(run)["forest"]
+    assert forest["reduction"] == {"values": 4, "merged": 1, "dropped": 1}
+    assert forest["inputs"]["colour"]["values"] == 4
+    assert forest["inputs"]["colour"]["removed"] == 2
+    assert forest["inputs"]["n"]["values"] == forest["inputs"]["n"]["removed"] == 0
+    told = "2 of 4 values of training were removed"
+    assert told in gpuclf.done("show", run).out
+    assert told in (run / "report.html").read_text(encoding="utf-8")
+
+
 def test_codes_are_no_features_for_a_linear_model(gpuclf: Gpuclf) -> None:
     data = TABLE | {"train": gpuclf.text("train.tsv", table(40))}
     said = gpuclf.not_trained(gpuclf.config("naive_bayes", data=data, features={"type": "categorical"})).err

@@ -48,6 +48,22 @@ def test_a_record_in_sentences_and_rows() -> None:
     assert rows[0] == ["<b>", "75.0%", "50.0%", "0.1250", "0.0625", "3"]
 
 
+def test_values_that_were_removed_are_told() -> None:
+    inputs = {"x": {"gain": 1.0, "splits": 1.0, "values": 8, "removed": 3}}
+    record = {name: RECORD[name] for name in ("trees", "nodes", "depth")} | {
+        "inputs": inputs,
+        "reduction": {"values": 8, "merged": 1, "dropped": 2},
+    }
+    assert forest_lines(record)[1] == (
+        "3 of 8 values of training were removed (37.5%): 1 merged with one of the same class, 2 dropped as rare"
+    )
+    assert input_rows(record) == (
+        ["input", "gain", "splits", "values", "removed"],
+        [["x", "100.0%", "100.0%", "8", "3"]],
+    )
+    assert dict(forest_scalars(record))[0]["forest/values_removed"] == 0.375
+
+
 def test_tensorboard_has_accuracy_over_the_number_of_trees_and_figures_of_inputs(tmp_path: Path) -> None:
     log = TensorBoardLog(tmp_path, GridPlan())
     log.final(FinalFigures("f", ["a"], [{"options": {}}], None, importances=[("y", 0.25)], forest=RECORD))

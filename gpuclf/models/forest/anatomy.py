@@ -81,6 +81,25 @@ def accuracy_by_rounds(
     return tuple(wanted), tuple(found / max(1, docs.numel()) for found in right.values())
 
 
+def reduced_values(
+    predictor: ForestPredictor, rows: Rows, docs: Tensor, col_scale: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(M,) int64 each: values of categorical inputs in the training documents `docs`; how many of them were merged with
+    another one, and how many dropped as too rare, in the first replica."""
+    inputs = layout(rows)
+    base = inputs.base.to(predictor.input.device)
+    stands = predictor.mapping[0].long()
+    met = torch.zeros(stands.numel(), dtype=torch.bool, device=base.device)
+    for portion in docs.split(_DOCS):
+        met[(base[:-1] + coded(rows, inputs, portion, col_scale)).flatten()] = True
+    owner = torch.arange(base.numel() - 1, device=base.device).repeat_interleave(base.diff())
+    own = torch.arange(met.numel(), device=base.device) - base[:-1][owner]
+    met &= (own > 0) & ~inputs.of_numbers(base.device)
+    merged, dropped = met & (stands > 0) & (stands != own), met & (stands == 0)
+    values, pooled, lost = (torch.bincount(owner[part], minlength=base.numel() - 1) for part in (met, merged, dropped))
+    return values, pooled, lost
+
+
 def unseen_cells(predictor: AnyForest, rows: Rows, docs: Tensor, col_scale: Tensor | None) -> tuple[Tensor, int]:
     """(M,) int64: documents whose value of an input training had not, or that was dropped as too rare; and how many
     documents have any such value. Numbers are never new: a missing one is none of these values."""
