@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 import torch
 
+from gpuclf.models.decomposable.criteria import CRITERIA
 from gpuclf.models.decomposable.graph import factors, naive_bayes_graph, tan_graph
 from gpuclf.models.decomposable.search import add_factor
 from gpuclf.models.decomposable.stacking import stack_weights
+from gpuclf.models.learner import Replicas
+from gpuclf.ops import cell_scores, chordal_moves, conditional_tables
 from gpuclf.report.graph_facts import GraphFacts
 from tests.models.test_decomposable import CLASSES, problem, scores, searched, variables
 
@@ -73,3 +79,30 @@ def test_the_weights_are_told() -> None:
     lines = GraphFacts(["class", "form", "size"], [(0, 1)], "stack", 2, (0.2, 0.0, 0.3, 0.5)).lines()
     assert lines[0] == "The mean of P(class | inputs) over 3 models, by weights:"
     assert lines[1:4] == ["  0.500 the search after 1 move", "  0.300 the search after 0 moves", "  0.200 naive Bayes"]
+
+
+@pytest.mark.parametrize("options", [{"combine": "stack"}, {"criterion": "exact", "permutations": 9, "max_edges": 3}])
+def test_the_references_make_the_same_search(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Devices without kernels of their own run the references of all ops."""
+    made = problem(folds=1, rows=60, alpha=0.05)
+    state, predictor = searched(made, **options)
+    for op in (chordal_moves, conditional_tables, cell_scores):
+        monkeypatch.setattr(op, "_KERNELS", {})
+    other, same = searched(made, **options)
+    torch.testing.assert_close(other.moves, state.moves)
+    torch.testing.assert_close(scores(same, made), scores(predictor, made))
+
+
+def test_criteria_of_one_batch_are_each_alone() -> None:
+    made, names = problem(folds=2, alpha=0.05), ("bic", "aic", "g2", "ic")
+    view = torch.arange(2).repeat_interleave(len(names))
+    held = {key: value[:1].expand(len(view)) for key, value in made.replicas.options.items()}
+    held["model.criterion"] = torch.tensor([CRITERIA.index(name) for name in names] * 2).double()
+    batch = replace(made, replicas=Replicas(view, torch.zeros_like(view), held))
+    _, together = searched(batch)
+    docs = torch.arange(160)
+    for place, name in enumerate(names * 2):
+        alone = replace(made, replicas=made.replicas.take(view[place : place + 1]))
+        _, one = searched(alone, criterion=name)
+        found = together.scores(made.rows, docs, None, None, slice(place, place + 1))
+        torch.testing.assert_close(found, one.scores(made.rows, docs, None, None), rtol=0, atol=0)

@@ -91,6 +91,20 @@ def test_tables_of_all_pairs_at_once(power: float, device: torch.device) -> None
     torch.testing.assert_close(found, found.transpose(0, 1))
 
 
+def test_devices_agree(device: torch.device) -> None:
+    codes, (pairs, sets), values = table(120), requests(), torch.tensor(VALUES)
+    some = slice(None, None, 7)
+    there = [part.to(device) for part in (codes, values, pairs[some], sets[some])]
+    found = conditional_statistics(*there, 0.0)
+    assert found.device.type == device.type
+    wanted = conditional_statistics(codes, values, pairs[some], sets[some], 0.0)
+    torch.testing.assert_close(found.cpu(), wanted, rtol=1e-9, atol=1e-9)
+    few = [part[:3] for part in there[2:]]
+    above = permutation_counts(there[0], there[1], *few, found[:3, 0], 5, 7)
+    same = permutation_counts(codes, values, pairs[some][:3], sets[some][:3], wanted[:3, 0], 5, 7)
+    torch.testing.assert_close(above.cpu(), same)
+
+
 def test_permutations_equal_the_reference_and_the_exact_test() -> None:
     codes, values = table(60, 3)[[0, 2, 3]], torch.tensor([3, 2, 2])
     pairs, sets = torch.tensor([[1, 2], [0, 2]]), torch.tensor([[False] * 3, [False, True, False]])
