@@ -10,8 +10,9 @@ promises less than 1e-9 of the objective. C = 0.1, 10, 1000.
 grid: all cells and folds as one batch against GridSearchCV(n_jobs=2), neither fits the chosen cell again; ours learns
 idf and norm from each fold's training rows in that time, the peer gets its matrix ready-made. --folds 1 runs a single
 fold of both.
-svm: the C of the best mean accuracy over 5 folds of the training documents; then one fit on one thread, both solvers to
-a relative gap of 0.1 (benchmarks.joint_svm says of what), and the accuracy on the test file.
+svm: mean accuracies over 5 folds of the training documents, the best of which says C; then one fit on one thread at
+that C and some others, both solvers to a relative gap of 0.1 (benchmarks.joint_svm says of what), with the accuracy on
+the test file.
 CPU seconds count all threads.
 """
 

@@ -202,7 +202,7 @@ def _final_rows(block: Block, mapping: Tensor, options: SparseFeatureOptions) ->
 
 def _weighted(crow: Tensor, val: Tensor, dropped: Tensor, options: SparseFeatureOptions) -> Tensor:
     """The part of the weighting that no training set is needed for."""
-    if options.weighting == "binary":
+    if options.weighting in ("binary", "nb_ratio"):
         return torch.ones_like(val)
     if not isinstance(options, BagOfWordsOptions):
         if not torch.isfinite(val).all():

@@ -86,7 +86,8 @@ class BagOfWordsOptions(WeightingOptions):
     prefixes, suffixes: shortest and longest in characters; features prefix=un, suffix=ed of each word.
     shapes: features shape=Xxxx of each word (X upper case, x other letters, d digits, runs cut at 4).
     weighting: count; binary: 1; tf: count / all feature occurrences of the document (unknown ones too);
-    tfidf: count · idf.
+    tfidf: count · idf; nb_ratio: 1 · how far the classes differ in using the feature, from the training documents'
+    labels (gpuclf.features.class_ratio).
     sublinear: 1 + ln(count) in place of count.
     """
 
@@ -99,7 +100,7 @@ class BagOfWordsOptions(WeightingOptions):
     prefixes: Span | None = None
     suffixes: Span | None = None
     shapes: bool = False
-    weighting: Literal["count", "binary", "tf", "tfidf"] = "count"
+    weighting: Literal["count", "binary", "tf", "tfidf", "nb_ratio"] = "count"
     sublinear: bool = False
     hashing: HashingOptions | None = None
     stop_words: list[str] = []
@@ -121,7 +122,7 @@ class BagOfWordsOptions(WeightingOptions):
         idle = [n for n in self.word_only if getattr(self, n) != default[n].default]
         if self.analyzer != "word" and idle:
             raise ValueError(f"{', '.join(idle)} would do nothing with analyzer {self.analyzer}; drop it or use word")
-        if self.sublinear and self.weighting in ("binary", "tf"):
+        if self.sublinear and self.weighting in ("binary", "tf", "nb_ratio"):
             raise ValueError(f"sublinear has no meaning with weighting {self.weighting}; use count or tfidf")
         return self
 

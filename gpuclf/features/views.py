@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
+from gpuclf.features.class_ratio import class_ratio
 from gpuclf.features.options import (
     CategoricalOptions,
     RowFeatureOptions,
@@ -103,7 +104,7 @@ def _known_words(rows: TokenRows, train: Tensor, options: TokenIdsOptions) -> Te
 def _column_scale(
     rows: SparseRows, labels: Tensor, num_classes: int, train: Tensor, options: WeightedFeatureOptions
 ) -> Tensor:
-    """(V+1,) float32: idf of the features that are left, 0 for the others, 1 for the offset."""
+    """(V+1,) float32: idf or ratio of the features that are left, 0 for the others, 1 for the offset."""
     num_train = int(train.sum())
     if not num_train:
         raise UserFault("a training set has no document", remedy="use fewer folds or a smaller held-out part")
@@ -118,6 +119,8 @@ def _column_scale(
     scale = torch.where(keep, 1.0, 0.0).to(torch.float64)
     if options.weighting == "tfidf":
         scale = torch.where(keep, _idf(df, num_train, options.smooth_idf), 0.0)
+    elif options.weighting == "nb_ratio":
+        scale = class_ratio(_sums(rows, torch.where(train, labels, -1), num_classes, binary=True), keep)
     scale[0] = 1.0
     return scale.to(torch.float32)
 

@@ -33,7 +33,7 @@ def vectoriser(model: Model, parts: LinearParts) -> dict[str, Any]:
         "CountVectorizer": None if missing else _count_vectorizer(options),
         "not_in_scikit_learn": missing,
         "sublinear": bool(getattr(options, "sublinear", False)),
-        "binary": parts.binary or options.weighting == "binary",
+        "binary": parts.binary or options.weighting in ("binary", "nb_ratio"),
         "norm": None if parts.norm == "none" else parts.norm,
         "options": options.model_dump(mode="json"),
         "calibration": None if parts.calibrator is None else _calibration(parts.calibrator),
