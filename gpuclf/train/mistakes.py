@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +11,9 @@ from torch import Tensor
 
 from gpuclf.data.open import open_reader
 from gpuclf.data.options import DataOptions
+from gpuclf.data.records import Chunk
+from gpuclf.features.encoded import DocumentEncoder
+from gpuclf.features.review_context import ReviewContext
 from gpuclf.train.labelled_file import Predictions
 
 
@@ -56,23 +59,55 @@ def surest_mistakes(predictions: Predictions, limit: int, highest: int = 3) -> l
 
 
 def with_texts(
-    mistakes: Sequence[Mistake], data: DataOptions, file: Path, index_base: int | None, longest: int = 1500
+    mistakes: Sequence[Mistake],
+    data: DataOptions,
+    file: Path,
+    index_base: int | None,
+    longest: int = 1500,
+    encoder: DocumentEncoder | None = None,
 ) -> list[Mistake]:
     """The mistakes with their texts (the first `longest` characters), found by id in a second pass over their file.
 
-    The pass ends with the last of them; formats that hold no text are not read. Raises UserFault where the file is no
-    longer what it was.
+    The text of a token is its sentence, where it stands in brackets of its own: ⟦token⟧; those of reviews are found by
+    the encoder. The pass ends with the last of them; formats that hold no text are not read. Raises UserFault where the
+    file is no longer what it was.
     """
     wanted = {mistake.id for mistake in mistakes}
     texts: dict[str, str] = {}
     for chunk in open_reader(file, data, index_base=index_base).chunks() if wanted else ():
-        if chunk.texts is None:
+        if chunk.texts is not None:
+            found = (place for place, name in enumerate(chunk.ids) if name in wanted)
+            texts |= {chunk.ids[place]: _cut(chunk.texts[place], longest) for place in found}
+        elif chunk.sentences is not None or (chunk.reviews is not None and isinstance(encoder, ReviewContext)):
+            texts |= {name: _cut(text, longest) for name, text in _tokens(chunk, encoder, wanted)}
+        else:
             break
-        found = (place for place, name in enumerate(chunk.ids) if name in wanted)
-        texts |= {chunk.ids[place]: _cut(chunk.texts[place], longest) for place in found}
         if len(texts) == len(wanted):
             break
     return [replace(mistake, text=texts.get(mistake.id)) for mistake in mistakes]
+
+
+def _tokens(chunk: Chunk, encoder: DocumentEncoder | None, wanted: set[str]) -> Iterator[tuple[str, str]]:
+    """The tokens of a chunk that are wanted: the id SENTENCE:PLACE, and the sentence with the token in brackets."""
+    sentences = {name.rpartition(":")[0] for name in wanted}
+    placed = encoder.place(chunk) if isinstance(encoder, ReviewContext) and chunk.reviews is not None else None
+    held = chunk.sentences if placed is None else placed.sentences
+    assert held is not None
+    for number, sentence in enumerate(chunk.ids):
+        if sentence not in sentences:
+            continue
+        first, end = int(held.offsets[number]), int(held.offsets[number + 1])
+        for token in range(first, end):
+            name = f"{sentence}:{token - first + 1}"
+            if name not in wanted:
+                continue
+            if placed is None:
+                words = [f"⟦{word}⟧" if at == token else word for at, word in enumerate(held.tokens[first:end], first)]
+                yield name, " ".join(words)
+            else:
+                assert chunk.reviews is not None
+                text, begin, stop = chunk.reviews.texts[number], int(placed.begins[token]), int(placed.ends[token])
+                yield name, f"{text[:begin]}⟦{text[begin:stop]}⟧{text[stop:]}"
 
 
 def _margins(scores: Tensor, gold: Tensor) -> Tensor:

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from gpuclf.data.open import open_reader
 from gpuclf.data.options import DataOptions
+from gpuclf.features.options import ReviewContextOptions
+from gpuclf.features.review_context import fit_review_context
 from gpuclf.train.labelled_file import Predictions
-from gpuclf.train.mistakes import surest_mistakes, with_texts
+from gpuclf.train.mistakes import Mistake, surest_mistakes, with_texts
 
 CLASSES = ("a", "b", "c")
 
@@ -60,6 +63,25 @@ def test_texts_are_found_by_id(named: bool, tmp_path: Path) -> None:
         mistakes = [replace(mistake, id=f"d{mistake.id}") for mistake in mistakes]
     found = with_texts(mistakes, data, file, None, longest=11)
     assert [mistake.text for mistake in found] == ["text 5 long …", "text 4 long …"]
+
+
+def _mistake(name: str) -> Mistake:
+    return Mistake(id=name, gold="a", predicted="b", margin=1.0, scores=(), known=True)
+
+
+def test_a_token_is_shown_in_its_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "test.tsv"
+    file.write_text("the\tD\ncat\tN\n\nit\tP\nsat\tV\n")
+    data = DataOptions(train=file, format="conll", columns=["token", "tag"], tokens="token", gold="tag")
+    found = with_texts([_mistake("2:2"), _mistake("1:1")], data, file, None)
+    assert [mistake.text for mistake in found] == ["it ⟦sat⟧", "⟦the⟧ cat"]
+    reviews = tmp_path / "test.jsonl"
+    reviews.write_text('{"review": "x:1", "sentences": [{"text": "Good  soup, soup.", "spans": []}]}\n')
+    data = DataOptions(train=reviews, format="reviews")
+    encoder, _ = fit_review_context(open_reader(reviews, data).chunks(), [], ReviewContextOptions())
+    (of_review,) = with_texts([_mistake("x:1:1:4")], data, reviews, None, encoder=encoder)
+    assert of_review.text == "Good  soup, ⟦soup⟧."
+    assert with_texts([_mistake("x:1:1:4")], data, reviews, None)[0].text is None  # nobody says what a token is
 
 
 def test_formats_without_text_give_none(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def _mistakes(
         file = options.validation.file
     else:
         file = options.data.train
-    return with_texts(surest_mistakes(judged, _MISTAKES), options.data, file, model.index_base)
+    return with_texts(surest_mistakes(judged, _MISTAKES), options.data, file, model.index_base, encoder=model.encoder)
 
 
 def _environment(folder: RunFolder) -> dict[str, Any]:
