@@ -101,6 +101,33 @@ def test_the_copy_on_the_host_gives_the_bits_of_the_cpu(kind: str) -> None:
     assert torch.equal(found[0][1], found[1][1])
 
 
+@pytest.mark.parametrize("kind", ["margin", "logistic"])
+def test_replicas_that_walk_together_get_the_bits_of_each_alone(kind: str) -> None:
+    """Seven replicas of 20 classes: rows of weights of 140 numbers, by pieces of 64 and less."""
+    given, replicas, classes = sparse_rows(), 7, 20
+    gold = torch.arange(DOCS) % classes
+    bounds = (10.0 ** torch.arange(-3, 4).double()).expand(DOCS, replicas).contiguous()
+    bounds[3, 2] = 0  # one replica leaves a document out
+    weights = torch.zeros(FEATURES + 1, replicas, classes)
+    duals = torch.zeros(DOCS, replicas, classes)
+    if kind == "logistic":
+        duals[:] = (1e-3 / (classes - 1) * bounds[..., None]).float()
+        duals[torch.arange(DOCS), :, gold] = (0.999 * bounds).float()
+    rows = DualRows(given.crow, given.col, given.val, gold, None, None)
+    order = torch.randperm(DOCS, generator=torch.Generator().manual_seed(5))
+    together = DualModel(weights.clone(), duals.clone())
+    for _ in range(2):
+        dual_epoch(kind, rows, order, 0, bounds, None, True, together)
+    assert bool((together.weights != 0).any(0).any(1).all())
+    for r in range(replicas):
+        some = slice(r, r + 1)
+        alone = DualModel(weights[:, some].clone(), duals[:, some].clone())
+        for _ in range(2):
+            dual_epoch(kind, rows, order, 0, bounds[:, some], None, True, alone)
+        assert torch.equal(together.weights[:, some], alone.weights)
+        assert torch.equal(together.duals[:, some], alone.duals)
+
+
 @pytest.mark.parametrize("classes", [2, 3, 20, 52])
 @pytest.mark.parametrize("bound", [1e-3, 1.0, 1e2, 1e4])
 @pytest.mark.parametrize("square", [1e-3, 2.0, 300.0])
