@@ -12,6 +12,9 @@ import torch
 
 from gpuclf.features.rows import SparseRows
 from gpuclf.models.linear.predictor import LinearPredictor
+from gpuclf.models.neural.feedforward import FeedforwardShape
+from gpuclf.models.neural.network import shape_text
+from gpuclf.models.neural.predictor import NeuralPredictor
 from tests.cli.drive import Gpuclf, about_model
 
 ROWS, FEATURES = 600, 400
@@ -59,6 +62,39 @@ def test_one_linear_model_decides_alike_in_64_and_32_bits_and_on_the_card(device
     assert (found == (exact > 0))[clear].all()
     flips = (found != (margins > 0)).sum()
     assert flips <= 3, "not even the rows a thousandth from the boundary"
+
+
+@pytest.mark.parametrize("allowed", ["medium", "highest"])
+def test_a_network_decides_alike_in_64_and_32_bits_and_on_the_card(
+    gpuclf: Gpuclf, device: torch.device, allowed: str
+) -> None:
+    """Units that pass the 400 numbers on, and an output layer whose product is the case's."""
+    shape = FeedforwardShape((FEATURES,), "identity", "none", "none")
+    x, u, margins = case_rows()
+    u = u.astype(np.float32)
+    table = torch.cat([torch.zeros(1, FEATURES), torch.eye(FEATURES)])[None]
+    output = torch.stack([torch.zeros(FEATURES), torch.from_numpy(u)]).flatten()
+    parameters = torch.cat([torch.zeros(FEATURES), output, torch.zeros(2)])[None]
+    network = NeuralPredictor(
+        table.to(device), parameters.to(device), torch.zeros(1, 0, device=device), shape_text(shape), 2
+    )
+    rows = SparseRows(
+        torch.arange(0, x.size + 1, FEATURES, device=device),
+        torch.arange(1, FEATURES + 1, dtype=torch.int32, device=device).repeat(ROWS),
+        torch.from_numpy(x.astype(np.float32)).flatten().to(device),
+        FEATURES,
+    )
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(allowed)
+    try:
+        scores = network.scores(rows, torch.arange(ROWS, device=device), None, None)[0].cpu()
+    finally:
+        torch.set_float32_matmul_precision(before)
+    exact = x.astype(np.float32).astype(np.float64) @ u.astype(np.float64)
+    clear = np.abs(exact) > 1e-4 * np.abs(x * u).sum(axis=1).max()
+    found = scores.argmax(dim=1).numpy()
+    assert (found == (exact > 0))[clear].all()
+    assert (found != (margins > 0)).sum() <= 3
 
 
 @pytest.mark.usefixtures("reduced_precision_allowed")

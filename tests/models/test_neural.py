@@ -192,16 +192,34 @@ def test_scaled_and_permuted_units_give_the_same_scores() -> None:
     torch.testing.assert_close(all_scores(other, made), all_scores(predictor, made), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("pooling", ["max", "average", "k_max"])
-@pytest.mark.parametrize("convolution", ["wide", "narrow"])
-def test_an_answer_does_not_depend_on_the_other_documents(convolution: str, pooling: str) -> None:
-    made = problem([2], [0], {}, reads="tokens")
-    options = TextCnnOptions(embedding_dim=4, filters=3, layers=2, convolution=convolution, pooling=pooling)  # type: ignore[arg-type]
-    predictor, _ = trained(options, made)
+ALONE: list[NeuralOptions] = [
+    *(
+        TextCnnOptions(embedding_dim=5, filters=3, layers=n, convolution=c, pooling=p, activation=a)
+        for c, p, n, a in (
+            ("wide", "max", 1, "relu"),
+            ("narrow", "k_max", 2, "tanh"),
+            ("wide", "average", 2, "sigmoid"),
+            ("narrow", "average", 1, "tanh"),
+        )
+    ),
+    FeedforwardOptions(hidden=(9, 9), activation="tanh", norm="batch", connection="highway"),
+    FeedforwardOptions(hidden=(7, 7), norm="layer", connection="residual"),
+]
+
+
+@pytest.mark.parametrize("options", ALONE, ids=lambda o: "-".join(map(str, o.model_dump(exclude_defaults=True))))
+def test_an_answer_does_not_depend_on_the_other_documents(options: NeuralOptions) -> None:
+    """To the last bit: alone, among few and among all, in any place."""
+    tokens = isinstance(options, TextCnnOptions)
+    made = problem([2], [0], {}, reads="tokens" if tokens else "sparse")
+    predictor, _ = trained(options, made, max_epochs=1)
     together = all_scores(predictor, made)[0]
-    for doc in range(0, len(together), 6):
-        alone = predictor.scores(made.rows, torch.tensor([doc]), made.views.col_scale[2], None)[0, 0]  # type: ignore[index]
-        torch.testing.assert_close(alone, together[doc], rtol=1e-6, atol=1e-6)
+    scale = made.views.col_scale[2]  # type: ignore[index]
+    row_scale = None if made.views.row_scale is None else made.views.row_scale[2]
+    for doc in range(0, len(together), 5):
+        for docs in ([doc], [3, doc, 1], [*range(50), *range(30), doc]):
+            alone = predictor.scores(made.rows, torch.tensor(docs), scale, row_scale)[0, docs.index(doc)]
+            assert torch.equal(alone, together[doc])
 
 
 @pytest.mark.parametrize("kind", ["xavier_uniform", "he_normal", "orthonormal"])

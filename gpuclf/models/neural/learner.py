@@ -24,6 +24,7 @@ from gpuclf.models.neural.initial import InitName, first_parameter, first_table
 from gpuclf.models.neural.network import Network, Shape, network_of, shape_text
 from gpuclf.models.neural.predictor import NeuralPredictor
 from gpuclf.models.replica_axis import replica_field
+from gpuclf.ops.full_precision import full_precision
 from gpuclf.ops.table_epoch import MOMENTS, UpdateRule, Weights
 from gpuclf.ops.threads import run_on_threads
 from gpuclf.optim.rate_schedule import RateSchedule
@@ -131,7 +132,8 @@ class NeuralLearner:
         threads = torch.get_num_threads()
         pieces = [partial(run, place) for place in range(len(members))]
         try:
-            run_on_threads(pieces)
+            with full_precision():
+                run_on_threads(pieces)
         finally:
             torch.set_num_threads(threads)
         found = [made for made in figures if made is not None]

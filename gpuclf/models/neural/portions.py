@@ -55,6 +55,16 @@ def entries_of(
     return Entries(_starts(lengths), col[kept], val[kept], begin, torch.ones_like(docs), 0)
 
 
+def filled_up(entries: Entries, docs: int) -> Entries:
+    """With documents without entries behind the others, so that there are `docs` of them."""
+    more = docs - entries.lengths.numel()
+    each = entries.gap or 1
+    crow = torch.cat([entries.crow, entries.crow[-1:].expand(more * each)])
+    begin = torch.cat([entries.begin, entries.begin[-1] + each * torch.arange(1, more + 1, device=crow.device)])
+    lengths = torch.cat([entries.lengths, entries.lengths.new_full((more,), 0 if entries.gap else 1)])
+    return Entries(crow, entries.col, entries.val, begin, lengths, entries.gap)
+
+
 def thinned(entries: Entries, factor: Tensor) -> Entries:
     """Entries of sparse rows with their values by `factor`; those that become 0 are left out, and cost nothing."""
     kept = factor != 0

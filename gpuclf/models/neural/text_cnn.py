@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import embedding_bag
 
 from gpuclf.models.neural.layers import ActivationName, ConnectionName, Head, NormName, activation
 from gpuclf.ops.pooled_windows import pooled_windows
@@ -146,7 +147,7 @@ class TextCnn(nn.Module):
         for filters, spans, most in zip(self.branches, branches, longest, strict=True):
             x = vectors
             for layer, span in zip(filters[:-1], spans[1:], strict=True):
-                made = self.activation(windows(x, layer.weight, layer.bias, self.shape.dilation))
+                made = self.activation(windows(x, layer.weight, layer.bias, self.shape.dilation, not self.training))
                 blank = made.new_zeros(1, made.shape[1])
                 x = torch.cat([blank, made]).index_select(0, span.source)
             pooled.append(self._pooled(x, filters[-1], spans[-1], most, plain))
@@ -159,17 +160,28 @@ class TextCnn(nn.Module):
         shape = self.shape
         weight, bias = filters.weight, filters.bias
         if shape.pooling == "average":
-            return self._averages(self.activation(windows(x, weight, bias, shape.dilation)), span, longest)
+            values = self.activation(windows(x, weight, bias, shape.dilation, not self.training)).to(x.dtype)
+            return _averages(values, span, longest) if plain else _averages_in_order(values, span)
         pool = plain_pooled_windows if plain else pooled_windows
-        values = pool(x, weight, bias, shape.dilation, span.start, span.length, longest, shape.kept)
+        values = pool(x, weight, bias, shape.dilation, span.start, span.length, longest, shape.kept, not self.training)
         # The largest values have the largest activations: taken behind the pooling, of the few that are left. Places
         # that a document does not have stay 0, whatever the activation of 0.
         there = torch.arange(shape.kept, device=x.device) < span.length[:, None]
         return torch.where(there[..., None], self.activation(values), 0.0).flatten(1)
 
-    def _averages(self, values: Tensor, span: Spans, longest: int) -> Tensor:
-        step = torch.arange(longest, device=values.device)
-        here = step < span.length[:, None]
-        index = (span.start[:, None] + step).clamp(max=values.shape[0] - 1)
-        each = torch.where(here[..., None], values[index], 0.0)
-        return each.sum(1) / span.length.clamp(min=1)[:, None]
+
+def _averages(values: Tensor, span: Spans, longest: int) -> Tensor:
+    """(B, F): means of the windows of each document, as torch.func can map it."""
+    step = torch.arange(longest, device=values.device)
+    here = step < span.length[:, None]
+    index = (span.start[:, None] + step).clamp(max=values.shape[0] - 1)
+    each = torch.where(here[..., None], values[index], 0.0)
+    return each.sum(1) / span.length.clamp(min=1)[:, None]
+
+
+def _averages_in_order(values: Tensor, span: Spans) -> Tensor:
+    """The same, summed window by window, so that the longest document plays no part in how another is rounded."""
+    doc = torch.repeat_interleave(span.length)
+    before = span.length.cumsum(0) - span.length
+    window = torch.arange(doc.numel(), device=values.device) + (span.start - before)[doc]
+    return embedding_bag(window, values, before, mode="sum") / span.length.clamp(min=1)[:, None]

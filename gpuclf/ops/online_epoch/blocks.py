@@ -8,14 +8,14 @@ updates to the weights as one product Xᵀ · coefficients, each cell written on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
+from gpuclf.ops.full_precision import full_precision
 from gpuclf.ops.online_epoch.decision import Decision, decide
 from gpuclf.ops.online_epoch.records import Counts, Model, Rule, ScaledRows, Streams, no_counts
 
@@ -40,7 +40,7 @@ def online_epoch_blocks(
     """`gpuclf.ops.online_epoch` by blocks; streams with equally many replicas go together."""
     counts = no_counts(model.steps)
     sizes = streams.start[1:] - streams.start[:-1]
-    with _full_precision():
+    with full_precision():
         for size in sizes.unique().tolist():
             chosen = torch.nonzero(sizes == size)[:, 0]
             if size:
@@ -48,17 +48,6 @@ def online_epoch_blocks(
                 group = _Group(rows, streams.order[chosen], streams.view[chosen], replicas, rule, model, counts)
                 group.run(batch, mean, walk, block)
     return counts
-
-
-@contextmanager
-def _full_precision() -> Iterator[None]:
-    """Float32 products in float32 whatever the process allows: with TF32 scores would be off by 1e-3."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,23 @@ import torch
 from torch import Tensor
 
 from gpuclf.ops.kernel import kernel
+from gpuclf.ops.pooled_windows.reference import windows
 
 
 def pooled_windows(
-    x: Tensor, weight: Tensor, bias: Tensor, dilation: int, start: Tensor, length: Tensor, longest: int, k: int
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    dilation: int,
+    start: Tensor,
+    length: Tensor,
+    longest: int,
+    k: int,
+    alone: bool = False,
 ) -> Tensor:
     """See gpuclf.ops.pooled_windows."""
     del longest
-    return _PooledWindows.apply(x, weight, bias, dilation, start, length, k)
+    return _PooledWindows.apply(x, weight, bias, dilation, start, length, k, alone)
 
 
 class _PooledWindows(torch.autograd.Function):
@@ -24,17 +33,18 @@ class _PooledWindows(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, dilation: int, start: Tensor, length: Tensor, k: int
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        dilation: int,
+        start: Tensor,
+        length: Tensor,
+        k: int,
+        alone: bool,
     ) -> Tensor:
-        width, _, filters = weight.shape
-        number = x.shape[0] - (width - 1) * dilation
-        low = torch.is_autocast_enabled("cpu")  # products in the type asked for; sums stay float32
-        rows, columns = (x.to(torch.bfloat16), weight.to(torch.bfloat16)) if low else (x, weight)
-        with torch.autocast("cpu", enabled=False):
-            values = torch.addmm(bias.to(rows.dtype), rows[:number], columns[0])
-            for place in range(1, width):
-                values.addmm_(rows[place * dilation : place * dilation + number], columns[place])
-            values = values.to(x.dtype)
+        filters = weight.shape[2]
+        values = windows(x, weight, bias, dilation, alone) if alone else _values(x, weight, bias, dilation)
         pooled = torch.zeros(start.numel(), k, filters, dtype=values.dtype)
         chosen = np.full(tuple(pooled.shape), -1, dtype=np.int64)
         choose = _largest if k == 1 else _k_largest
@@ -53,7 +63,20 @@ class _PooledWindows(torch.autograd.Function):
             grads[0].contiguous().numpy(), ctx.chosen, x.detach().contiguous().numpy(), filters.detach().numpy(),
             ctx.dilation, to_x.numpy(), to_filters.numpy(), to_bias.numpy(),
         )  # fmt: skip
-        return to_x, to_filters.permute(1, 2, 0), to_bias, None, None, None, None
+        return to_x, to_filters.permute(1, 2, 0), to_bias, None, None, None, None, None
+
+
+def _values(x: Tensor, weight: Tensor, bias: Tensor, dilation: int) -> Tensor:
+    """`windows` with products in the type that autocast asks for; sums stay in the type of x."""
+    width = weight.shape[0]
+    number = x.shape[0] - (width - 1) * dilation
+    low = torch.is_autocast_enabled("cpu")
+    rows, columns = (x.to(torch.bfloat16), weight.to(torch.bfloat16)) if low else (x, weight)
+    with torch.autocast("cpu", enabled=False):
+        values = torch.addmm(bias.to(rows.dtype), rows[:number], columns[0])
+        for place in range(1, width):
+            values.addmm_(rows[place * dilation : place * dilation + number], columns[place])
+        return values.to(x.dtype)
 
 
 @kernel
