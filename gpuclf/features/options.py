@@ -281,12 +281,14 @@ class ReviewContextOptions(SpellingOptions):
 
     token_pattern: what a token is; a span's aspect is that of every token that shares a character with it.
     stop_words: what a model of topics does not read, in any case: english (the list of gpuclf.features.stop_words), or
-    words of your own. It reads no token without a letter either, and no word of one review alone.
+    words of your own. It reads no token without a letter either, and no word of one review alone. neighbours: these
+    words of so many sentences before a token's own, and after it, are features of the token as well.
     """
 
     type: Literal["review_context"] = "review_context"
     token_pattern: str = WORDS_AND_SIGNS
     stop_words: Literal["english"] | list[str] = "english"
+    neighbours: int = Field(0, ge=0, le=5)
     window: int = Field(3, ge=0, le=10)
     shapes: int = Field(3, ge=0, le=10)
     prefixes: int = Field(0, ge=0, le=20)

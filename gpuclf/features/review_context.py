@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gpuclf.data.records import Chunk
 from gpuclf.faults import UserFault
 from gpuclf.features.encoded import Encoded
+from gpuclf.features.neighbour_words import neighbour_names, with_neighbours
 from gpuclf.features.options import ReviewContextOptions
 from gpuclf.features.review_tokens import PlacedTokens, placed_tokens
 from gpuclf.features.review_words import ReviewWords
@@ -40,12 +41,12 @@ class ReviewContext:
 
     @property
     def num_features(self) -> int:
-        return self.tokens.num_features
+        return len(self.names)
 
     @property
     def names(self) -> list[str]:
         """The features of tokens by name."""
-        return self.tokens.names
+        return self.tokens.names + neighbour_names(self.words, self.options.neighbours)
 
     def place(self, chunk: Chunk) -> PlacedTokens:
         """The tokens of a chunk's reviews, as `encode` takes them, and where they stand."""
@@ -55,7 +56,7 @@ class ReviewContext:
         """The tokens of reviews, a row each; values and words that are new leave none."""
         tally = _Tally(self._pattern, _content(self.options))
         encoded = self.tokens.encode(tally.followed(chunks))
-        return _with_words(encoded, tally, self._numbers)
+        return _with_words(encoded, tally, self._numbers, self.options.neighbours)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for model.json."""
@@ -86,7 +87,7 @@ def fit_review_context(
         documents[word] = documents.get(word, 0) + count
     words = sorted(word for word, count in documents.items() if count > 1)
     encoder = ReviewContext(options, tokens, words)
-    rows = _with_words(encoded, tally, encoder._numbers)
+    rows = _with_words(encoded, tally, encoder._numbers, options.neighbours)
     if beside.num_reviews:
         assert isinstance(rows.rows, ReviewRows)
         _, found = beside.words(encoder._numbers)
@@ -94,14 +95,14 @@ def fit_review_context(
     return encoder, rows
 
 
-def _with_words(encoded: Encoded, tally: _Tally, numbers: dict[str, int]) -> Encoded:
+def _with_words(encoded: Encoded, tally: _Tally, numbers: dict[str, int], neighbours: int) -> Encoded:
     rows = encoded.rows
     assert isinstance(rows, SequenceRows)
     token_word, reviews = tally.words(numbers)
     with_words = ReviewRows(
         rows.crow, rows.col, rows.val, rows.num_features, rows.starts, torch.from_numpy(token_word), reviews
     )
-    return replace(encoded, rows=with_words)
+    return replace(encoded, rows=with_neighbours(with_words, neighbours) if neighbours else with_words)
 
 
 def _content(options: ReviewContextOptions) -> Callable[[str], str]:
