@@ -38,28 +38,33 @@ class TextBody:
 
 
 class SentenceBody:
-    """Documents that are sentences; `with_gold` collects their gold tags as well."""
+    """Documents that are sentences; `with_gold` collects their gold tags as well; `inputs`: further columns by name."""
 
-    def __init__(self, with_gold: bool) -> None:
+    def __init__(self, with_gold: bool, inputs: Sequence[str] = ()) -> None:
         self.with_gold = with_gold
+        self.inputs = tuple(inputs)
         self._start()
 
     def _start(self) -> None:
         self._tokens: list[str] = []
         self._gold: list[str] = []
+        self._inputs: dict[str, list[str]] = {name: [] for name in self.inputs}
         self._ends = [0]
 
-    def append(self, tokens: Sequence[str], gold: Sequence[str] = ()) -> None:
-        """One sentence; `gold` is as long as `tokens` where gold tags are collected, else empty."""
+    def append(self, tokens: Sequence[str], gold: Sequence[str] = (), inputs: Sequence[Sequence[str]] = ()) -> None:
+        """One sentence; `gold` is as long as `tokens` where gold tags are collected, else empty; inputs: of each token
+        the cells of the further columns."""
         assert len(gold) == len(tokens) * self.with_gold, "one tag a token"
         self._tokens += tokens
         self._gold += gold
+        for place, name in enumerate(self.inputs):
+            self._inputs[name] += [cells[place] for cells in inputs]
         self._ends.append(len(self._tokens))
 
     def build(self) -> dict[str, Any]:
         """The sentences since the last call."""
         offsets = np.array(self._ends, dtype=np.int64)
-        found = Sentences(offsets, self._tokens, self._gold if self.with_gold else None)
+        found = Sentences(offsets, self._tokens, self._gold if self.with_gold else None, self._inputs)
         self._start()
         return {"sentences": found}
 

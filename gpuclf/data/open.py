@@ -58,7 +58,7 @@ ENDINGS = {
     ".conll": "conll",
     ".conllu": "conllu",
 }
-_PACKED = (".gz", ".zst")
+PACKED = (".gz", ".zst")
 _TABLES = ("tsv", "csv", "jsonl", "parquet")
 
 
@@ -160,7 +160,7 @@ def _format_of(path: Path, options: DataOptions) -> tuple[str, str | None]:
     if options.labels is not None:
         return "lines", "format lines, as data.labels is set (data.format is not)"
     stem = path.name.lower()
-    for packed in _PACKED:
+    for packed in PACKED:
         stem = stem.removesuffix(packed)
     ending = Path(stem).suffix
     if ending in ENDINGS:
@@ -185,7 +185,8 @@ def _body(format: str, options: DataOptions, labelled: bool) -> Body:
             remedy=f"leave it out, or use one of {', '.join(_TABLES)}",
         )
     if format in SENTENCE_FORMATS and (format, options.tokenize) != ("sentences", "words"):
-        return SentenceBody(with_gold=labelled and options.gold is not None and format in COLUMNS_OF_WORDS)
+        columns = format in COLUMNS_OF_WORDS
+        return SentenceBody(labelled and options.gold is not None and columns, options.inputs if columns else ())
     if format == REVIEWS:
         return ReviewBody(with_spans=labelled)
     bodies: dict[str, Callable[[], Body]] = {"svmlight": IndexedBody, "vw": NamedBody}

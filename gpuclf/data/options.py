@@ -86,6 +86,7 @@ class DataOptions(BaseModel):
     gold: ColumnRef | None = Field(
         None, description="column of the gold tags, for scoring only (conllu: upos, xpos, …)"
     )
+    inputs: list[str] = Field([], description="columns of words whose values are features as well, such as pos")
     tokenize: Literal["blanks", "words"] = Field(
         "blanks", description="sentences: tokens are parted by blanks, or found by features.token_pattern"
     )
@@ -156,7 +157,7 @@ class DataOptions(BaseModel):
 
     @model_validator(mode="after")
     def _settings_fit(self) -> DataOptions:
-        for key in ("columns", "categorical", "numeric"):
+        for key in ("columns", "categorical", "numeric", "inputs"):
             names = getattr(self, key) or []
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
@@ -174,9 +175,13 @@ class DataOptions(BaseModel):
             raise ValueError(f"{self.weight!r} cannot be the weight and the label or id at once")
         if self.labels is not None and self.format not in (None, "lines"):
             raise ValueError(f"labels (a parallel file) belongs to format lines, not {self.format}")
+        twice = [name for name in self.inputs if name in (self.gold, self.tokens)]
+        if twice:
+            raise ValueError(f"{twice[0]!r} holds the words or the gold tags and is no further input")
         if self.gold is not None and self.gold == self.tokens:
             raise ValueError(f"{self.gold!r} holds the words and cannot be the gold tags as well")
-        for key, known in (("tokens", COLUMNS_OF_WORDS), ("gold", COLUMNS_OF_WORDS), ("tokenize", ("sentences",))):
+        of_words = [(key, COLUMNS_OF_WORDS) for key in ("tokens", "gold", "inputs")]
+        for key, known in (*of_words, ("tokenize", ("sentences",))):
             if self.format not in (None, *known) and getattr(self, key) != type(self).model_fields[key].default:
                 raise ValueError(f"{key} belongs to format {' or '.join(known)}, not {self.format}")
         return self

@@ -40,12 +40,14 @@ class NamedFeatures:
 class Sentences:
     """Documents as tokens: sentence s is tokens[offsets[s]:offsets[s + 1]].
 
-    offsets (docs+1,) int64; a token is never blank, but may hold blanks; gold, where asked for, has one tag a token.
+    offsets (docs+1,) int64; a token is never blank, but may hold blanks; gold, where asked for, has one tag a token,
+    and so has each of the further columns `inputs`, by name.
     """
 
     offsets: NDArray[np.int64]
     tokens: list[str]
     gold: list[str] | None = None
+    inputs: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -271,9 +271,15 @@ class SpellingOptions(WeightingOptions):
 
 
 class TokenContextOptions(SpellingOptions):
-    """The tokens that the data file gives."""
+    """The tokens that the data file gives.
+
+    input_window: of further columns (data.inputs, such as parts of speech) the values, so many places to each side;
+    input_pairs: those of neighbours together, too.
+    """
 
     type: Literal["token_context"] = "token_context"
+    input_window: int = Field(2, ge=0, le=10)
+    input_pairs: bool = True
 
 
 class ReviewContextOptions(SpellingOptions):

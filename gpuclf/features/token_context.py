@@ -18,71 +18,77 @@ from numpy.typing import NDArray
 from gpuclf.data.records import Chunk
 from gpuclf.faults import UserFault
 from gpuclf.features.encoded import Encoded
-from gpuclf.features.options import SpellingOptions
+from gpuclf.features.options import SpellingOptions, TokenContextOptions
 from gpuclf.features.rows import SequenceRows
+from gpuclf.features.token_columns import TokenColumn, fit_column
+from gpuclf.features.token_windows import OUTSIDE, Numbered, Pairs, codes_of, pairs_seen, place_name, shifted
 from gpuclf.features.tokenizer import text_normalizer
 from gpuclf.features.word_features import word_shape
 
 FORMAT = 1
 _TYPE = "token_context"
-_OUTSIDE = ("<before>", "<after>")  # codes 0 and 1 of every template; its values follow
-_PAIRS = {"pair[-1,0]": -1, "pair[0,+1]": 0}  # neighbours, lower-case: where the first of both stands
 
 Template = Callable[[str], str]
 
 
 class TokenContext:
-    """values: by template its values, in order; pairs: the neighbours seen in training, as codes of `lower`, rising."""
+    """values: by template its values, in order; pairs: the neighbours seen in training, as codes of `lower`, rising;
+    inputs: further columns of the data."""
 
     source = "sentences"
     collision_rate = None
 
-    def __init__(self, options: SpellingOptions, values: dict[str, list[str]], pairs: list[tuple[int, int]]):
-        self.options, self.values, self.pairs = options, values, pairs
+    def __init__(
+        self,
+        options: SpellingOptions,
+        values: dict[str, list[str]],
+        pairs: list[tuple[int, int]],
+        inputs: Sequence[TokenColumn] = (),
+    ):
+        self.options, self.values, self.inputs = options, values, tuple(inputs)
+        self.pairs = Pairs(pairs, len(values["lower"]))
         self._templates = _templates(options)
         self._blocks = _blocks(options)
         assert list(values) == list(self._templates), "templates are those of the options"
-        self._codes = {name: {v: code for code, v in enumerate(known, start=2)} for name, known in values.items()}
-        firsts = np.cumsum([1, *(len(values[name]) + 2 for name, _ in self._blocks)])
+        firsts = np.cumsum([1, *(len(values[name]) + len(OUTSIDE) for name, _ in self._blocks)])
         self._starts, self._pair_start = firsts[:-1], int(firsts[-1])
         self._normalize = text_normalizer(options.normalize, lowercase=False)
-        width = len(values["lower"]) + 2
-        self._pair_keys = np.array([a * width + b for a, b in pairs], dtype=np.int64)
+        self._words = frozenset(values["word"])
 
     @property
     def num_features(self) -> int:
-        return self._pair_start - 1 + len(self.pairs) * len(_PAIRS)
+        return self._pair_start - 1 + len(self.pairs) + sum(column.num_features for column in self.inputs)
 
     @cached_property
     def names(self) -> list[str]:
-        """The features by name: word[-1]=the, shape[0]=Xxxx, pair[-1,0]=the dog."""
+        """The features by name: word[-1]=the, shape[0]=Xxxx, pair[-1,0]=the dog, and of a further column pos[0]=NN."""
         names = []
         for name, offset in self._blocks:
-            place = f"[{offset:+d}]" if offset else "[0]"
-            names += [f"{name}{place}={value}" for value in (*_OUTSIDE, *self.values[name])]
-        lower = [*_OUTSIDE, *self.values["lower"]]
-        return names + [f"{block}={lower[a]} {lower[b]}" for block in _PAIRS for a, b in self.pairs]
+            names += [f"{name}{place_name(offset)}={value}" for value in (*OUTSIDE, *self.values[name])]
+        names += self.pairs.names("pair", self.values["lower"])
+        return names + [name for column in self.inputs for name in column.names()]
 
     def encode(self, chunks: Iterable[Chunk]) -> Encoded:
         """The tokens of sentences, a row each; values that are new leave no column."""
-        tally = _Tally(self._normalize)
+        tally = _Tally(self._normalize, {column.name: Numbered() for column in self.inputs})
         for chunk in chunks:
             tally.add(chunk)
         return self.encoded(tally)
 
     def encoded(self, tally: _Tally) -> Encoded:
         """Rows of the tokens that were gathered."""
-        types, starts = tally.types(), tally.starts()
-        by_type = {name: self._type_codes(name, tally.spellings) for name in self.values}
+        types, starts = tally.words.types(), tally.starts()
+        by_type = {name: self._type_codes(name, tally.words.numbers) for name in self.values}
         columns = [
-            _shifted(by_type[name], types, starts, offset, start)
+            shifted(by_type[name], types, starts, offset, start)
             for (name, offset), start in zip(self._blocks, self._starts, strict=True)
         ]
         if self.options.pairs:
-            lower = by_type["lower"]
-            columns += [
-                self._pair_columns(lower, types, starts, place, number) for number, place in enumerate(_PAIRS.values())
-            ]
+            columns += self.pairs.columns(by_type["lower"], types, starts, self._pair_start)
+        first = self._pair_start + len(self.pairs)
+        for column in self.inputs:
+            columns += column.columns(tally.inputs[column.name], starts, first)
+            first += column.num_features
         table = np.stack(columns, axis=1) if columns else np.zeros((types.size, 0), np.int64)
         known = table > 0
         crow = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int64)
@@ -108,35 +114,25 @@ class TokenContext:
 
     def knows(self, tokens: Iterable[str]) -> list[bool]:
         """Whether each token is a word of the training sentences."""
-        return [self._normalize(token) in self._codes["word"] for token in tokens]
+        return [self._normalize(token) in self._words for token in tokens]
 
     def _type_codes(self, name: str, types: Iterable[str]) -> NDArray[np.int64]:
         """The code of each word type under a template; -1 for a new value."""
-        code, template = self._codes[name].get, self._templates[name]
-        return np.array([code(template(word), -1) for word in types], dtype=np.int64)
-
-    def _pair_columns(
-        self, lower: NDArray[np.int64], types: NDArray[np.int64], starts: NDArray[np.int64], place: int, number: int
-    ) -> NDArray[np.int64]:
-        """The column of each token's pair; 0 for one that is new, or reaches over the sentence's ends."""
-        first, second = (_shifted(lower, types, starts, place + step, 0) for step in (0, 1))
-        inside = (first >= 2) & (second >= 2)
-        keys = np.where(inside, first * (len(self.values["lower"]) + 2) + second, -1)
-        found = np.searchsorted(self._pair_keys, keys)
-        found = np.minimum(found, max(len(self._pair_keys) - 1, 0))
-        hit = inside & (self._pair_keys[found] == keys) if len(self._pair_keys) else np.zeros(keys.size, dtype=bool)
-        return np.where(hit, self._pair_start + number * len(self.pairs) + found, 0)
+        return codes_of(self.values[name], map(self._templates[name], types))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for model.json."""
-        return {"format": FORMAT, "type": _TYPE, "values": self.values, "pairs": [list(pair) for pair in self.pairs]}
+        pairs = [list(pair) for pair in self.pairs.pairs]
+        inputs = {"inputs": [column.to_json() for column in self.inputs]} if self.inputs else {}
+        return {"format": FORMAT, "type": _TYPE, "values": self.values, "pairs": pairs} | inputs
 
     @classmethod
     def from_json(cls, data: dict[str, Any], options: SpellingOptions) -> TokenContext:
         """The encoder that `to_json` wrote, under the same options."""
         if data["format"] != FORMAT:
             raise UserFault(f"encoder format {data['format']} is not {FORMAT}", remedy="use the gpuclf that wrote it")
-        return cls(options, data["values"], [(int(a), int(b)) for a, b in data["pairs"]])
+        inputs = [TokenColumn.from_json(column, _reach(options)) for column in data.get("inputs", ())]
+        return cls(options, data["values"], [(int(a), int(b)) for a, b in data["pairs"]], inputs)
 
 
 def fit_token_context(chunks: Iterable[Chunk], options: SpellingOptions) -> tuple[TokenContext, Encoded]:
@@ -144,34 +140,29 @@ def fit_token_context(chunks: Iterable[Chunk], options: SpellingOptions) -> tupl
     tally = _Tally(text_normalizer(options.normalize, lowercase=False))
     for chunk in chunks:
         tally.add(chunk)
-    if not tally.spellings:
+    if not tally.words.numbers:
         raise UserFault("there is no word to learn from", remedy="give a data file with sentences in it")
-    values = {name: sorted(set(map(template, tally.spellings))) for name, template in _templates(options).items()}
-    encoder = TokenContext(options, values, [])
+    values = {name: sorted(set(map(template, tally.words.numbers))) for name, template in _templates(options).items()}
+    types, starts = tally.words.types(), tally.starts()
+    pairs = []
     if options.pairs:
-        encoder = TokenContext(options, values, _pairs_seen(encoder, tally))
+        lower = codes_of(values["lower"], map(_templates(options)["lower"], tally.words.numbers))
+        pairs = pairs_seen(lower, types, starts, len(values["lower"]))
+    inputs = []
+    for name, given in tally.inputs.items():
+        if name in (*values, "pair"):
+            raise UserFault(
+                f"{name} names features of the token itself", key="data.inputs", remedy="give the column another name"
+            )
+        assert isinstance(options, TokenContextOptions), "further columns stand beside given tokens"
+        inputs.append(fit_column(name, given, starts, options.input_window, options.input_pairs))
+    encoder = TokenContext(options, values, pairs, inputs)
     return encoder, encoder.encoded(tally)
 
 
-def _pairs_seen(encoder: TokenContext, tally: _Tally) -> list[tuple[int, int]]:
-    """The neighbours within sentences, as codes of their lower-case forms."""
-    lower, types, starts = encoder._type_codes("lower", tally.spellings), tally.types(), tally.starts()
-    first, second = (_shifted(lower, types, starts, offset, 0) for offset in (0, 1))
-    width = len(encoder.values["lower"]) + 2
-    keys = np.unique(first[second >= 2] * width + second[second >= 2])
-    return list(zip((keys // width).tolist(), (keys % width).tolist(), strict=True))
-
-
-def _shifted(
-    codes: NDArray[np.int64], types: NDArray[np.int64], starts: NDArray[np.int64], offset: int, first: int
-) -> NDArray[np.int64]:
-    """first + code of the token `offset` places on, of each token; 0 where its value is new (code -1)."""
-    place = np.arange(types.size) + offset
-    lengths = np.diff(starts)
-    begin, end = np.repeat(starts[:-1], lengths), np.repeat(starts[1:], lengths)
-    found = codes[types[np.clip(place, 0, max(types.size - 1, 0))]]
-    found = np.where(place < begin, 0, np.where(place >= end, 1, found))
-    return np.where(found < 0, 0 if first else -1, first + found)
+def _reach(options: SpellingOptions) -> int:
+    assert isinstance(options, TokenContextOptions), "further columns stand beside given tokens"
+    return options.input_window
 
 
 def _templates(options: SpellingOptions) -> dict[str, Template]:
@@ -215,17 +206,18 @@ def _suffix(length: int) -> Template:
 
 @dataclass
 class _Tally:
-    """The sentences read so far: tokens numbered by their spelling, and what goes with the sentences."""
+    """The sentences read so far: tokens numbered by their spelling, and what goes with the sentences. inputs: further
+    columns by name; None: those of the first chunk."""
 
     normalize: Callable[[str], str]
-    spellings: dict[str, int] = field(default_factory=dict)
+    given: dict[str, Numbered] | None = None
+    words: Numbered = field(default_factory=Numbered)
     labels: list[str] | None = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)  # a sentence's own id where the file names no group
     lines: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._numbers: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
         self._lengths: list[NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)]
 
     def add(self, chunk: Chunk) -> None:
@@ -240,20 +232,26 @@ class _Tally:
         self.groups += chunk.ids if chunk.groups is None else chunk.groups
         self.lines += chunk.lines
         self._lengths.append(np.diff(chunk.sentences.offsets))
-        number = self.spellings.setdefault
-        words: Sequence[str] = [self.normalize(token) for token in chunk.sentences.tokens]
-        self._numbers.append(
-            np.fromiter((number(word, len(self.spellings)) for word in words), dtype=np.int64, count=len(words))
-        )
+        self.words.add([self.normalize(token) for token in chunk.sentences.tokens])
+        held = chunk.sentences.inputs
+        if self.given is None:
+            self.given = {name: Numbered() for name in held}
+        for name, column in self.given.items():
+            if name not in held:
+                raise UserFault(
+                    f"the model reads a column {name!r}, and this text has none",
+                    remedy="give a file with the columns of the training data (--input-format conll or conllu)",
+                )
+            column.add(held[name])
         gold = chunk.sentences.gold
         if gold is None or self.labels is None:
             self.labels = None
         else:
             self.labels += gold
 
-    def types(self) -> NDArray[np.int64]:
-        """(tokens,) the number of each token's spelling."""
-        return np.concatenate(self._numbers)
+    @property
+    def inputs(self) -> dict[str, Numbered]:
+        return self.given or {}
 
     def starts(self) -> NDArray[np.int64]:
         """(sentences + 1,) where each sentence begins among the tokens."""

@@ -16,7 +16,7 @@ class EarlyStopping(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    metric: Literal["accuracy", "macro_f1", "micro_f1", "weighted_f1", "aspect_f1"] = "accuracy"
+    metric: Literal["accuracy", "macro_f1", "micro_f1", "weighted_f1", "aspect_f1", "chunk_f1"] = "accuracy"
     patience: Annotated[int, Field(ge=1)] = 3
     min_delta: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
 

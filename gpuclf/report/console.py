@@ -100,6 +100,9 @@ def print_test(test: Mapping[str, Any], *, rows_are: str = "test", stream: IO[st
     per_class = test.get("per_class") or {}
     if not per_class:
         return
+    chunks = test.get("per_chunk")
+    if chunks:
+        console.print(per_class_table(chunks, "chunk")[0])
     table, hidden = per_class_table(per_class)
     console.print(table)
     if hidden:
@@ -114,7 +117,7 @@ def _some(names: Sequence[str]) -> str:
     return shown if len(names) <= _NAMES_SHOWN else f"{shown} and {len(names) - _NAMES_SHOWN:,} more"
 
 
-def per_class_table(per_class: Mapping[str, Mapping[str, Any]]) -> tuple[Table, int]:
+def per_class_table(per_class: Mapping[str, Mapping[str, Any]], heading: str = "class") -> tuple[Table, int]:
     """A row per class, in the order given; of many classes the ones with the lowest F1. And how many are left out."""
     from rich.table import Table
 
@@ -123,7 +126,7 @@ def per_class_table(per_class: Mapping[str, Mapping[str, Any]]) -> tuple[Table, 
     if len(names) > _CLASSES_IN_FULL:
         names = sorted(names, key=lambda name: _sort_figure(per_class[name].get("f1")))[:_WORST_SHOWN]
     table = Table(box=None, pad_edge=False)
-    table.add_column("class")
+    table.add_column(heading)
     for figure in figures:
         table.add_column(visible(figure), justify="right")
     for name in names:

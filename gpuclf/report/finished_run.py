@@ -27,6 +27,7 @@ from gpuclf.train.run import Result
 
 OUT_OF_FOLD = "out_of_fold.tsv"
 HEADLINE = ("accuracy", "macro_f1")  # what the grid's table shows; metrics.json has the rest
+CHUNKS = ("chunk_precision", "chunk_recall", "chunk_f1")  # of tokens with tags such as B-NP
 ASPECTS = ("aspect_precision", "aspect_recall", "aspect_f1", "any_aspect_f1")  # of tokens of reviews
 
 
@@ -106,14 +107,23 @@ def _print(options: ExperimentOptions, result: ExperimentResult) -> None:
             print(f"test with the {variant} weights: accuracy {metrics[name]['accuracy']:.4f}")
     if "test_seeds" in metrics:
         seeds = metrics["test_seeds"]
-        names = [name for name in ("aspect_f1", "accuracy") if name in seeds["mean"]]
+        names = [name for name in ("aspect_f1", "chunk_f1", "accuracy") if name in seeds["mean"]]
         figures = ", ".join(f"{name} {seeds['mean'][name]:.4f} ± {seeds['std'][name]:.4f}" for name in names)
         print(f"test over {len(seeds['runs'])} seeds: {figures}")
 
 
 def shown_figures(test: dict[str, Any]) -> dict[str, Any]:
     """The figures of a labelled file that are printed; metrics.json has all of them."""
-    names = ("documents", *ASPECTS, *HEADLINE, "log_loss", "expected_calibration_error", "per_class")
+    names = (
+        "documents",
+        *ASPECTS,
+        *CHUNKS,
+        *HEADLINE,
+        "log_loss",
+        "expected_calibration_error",
+        "per_class",
+        "per_chunk",
+    )
     shown = {name: test[name] for name in names if name in test}
     if_any = (
         "log_loss_infinite_documents",

@@ -28,6 +28,7 @@ from gpuclf.train.nested import nested_record
 from gpuclf.train.options import ExperimentOptions
 from gpuclf.train.run_context import RunContext
 from gpuclf.train.selection import CellRecord, RunRecord, cell_records
+from gpuclf.train.token_chunks import token_chunks
 from gpuclf.train.views import Split, fold_record, held_out_split, whole_split
 
 
@@ -188,7 +189,7 @@ def _test_figures(models: Sequence[SeedModel], test: Predictions, encoded: Any, 
 
 
 def _headline(values: dict[str, Any]) -> dict[str, float]:
-    names = ("accuracy", "macro_f1", "micro_f1", "weighted_f1", "aspect_f1", "any_aspect_f1")
+    names = ("accuracy", "macro_f1", "micro_f1", "weighted_f1", "aspect_f1", "any_aspect_f1", "chunk_f1")
     return {name: values[name] for name in names if name in values}
 
 
@@ -211,4 +212,7 @@ def _note_uncalibrated(context: RunContext, calibration: Calibration) -> None:
 def _held_out_predictions(corpus: Corpus, grid: GridResult) -> Predictions:
     ids, gold, scores = out_of_fold(corpus, grid.harvest)
     nothing = torch.zeros(len(ids), dtype=torch.bool)
-    return Predictions(ids, corpus.classes + corpus.extra_classes, gold, scores, ~nothing, nothing, corpus.outside)
+    classes = corpus.classes + corpus.extra_classes
+    chunks = token_chunks(corpus.rows, classes)
+    sentence = None if chunks is None else chunks.sentences(grid.harvest.docs.sort().values.cpu())
+    return Predictions(ids, classes, gold, scores, ~nothing, nothing, corpus.outside, sentence)

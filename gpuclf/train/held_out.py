@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from gpuclf.metrics.aspects import any_aspect_f1, aspect_f1
-from gpuclf.metrics.classification import batch_metrics
+from gpuclf.metrics.classification import batch_metrics, per_class
 from gpuclf.metrics.confusion import confusion
 from gpuclf.models.learner import Predictor, Problem, Replicas
+from gpuclf.train.token_chunks import TokenChunks
 
+ASPECTS_SHOWN = 20  # of more, no figure has the F1 of each
 SCORES_AT_ONCE = 1 << 24  # floats; a chunk of rows is sized so that its scores stay below
 
 
@@ -20,7 +22,8 @@ class HeldOutRows:
 
     gold (docs,) int64 are the labels of all rows of the problem: below num_gold_classes, which counts the classes of
     the model, then those it cannot know (in the problem's own labels these are -1). outside: the class of tokens of no
-    aspect, where the documents are tokens of reviews (see gpuclf.metrics.aspects).
+    aspect, where the documents are tokens of reviews (see gpuclf.metrics.aspects); chunks: what classes mean as tags;
+    classes: their names, for the figures of each aspect.
     """
 
     def __init__(
@@ -30,8 +33,10 @@ class HeldOutRows:
         num_gold_classes: int,
         docs: list[Tensor] | None = None,
         outside: int | None = None,
+        chunks: TokenChunks | None = None,
+        classes: Sequence[str] = (),
     ):
-        self._outside = outside
+        self._outside, self._chunks, self._classes = outside, chunks, classes
         self._problem = problem
         self._gold = gold
         self._num_gold = num_gold_classes
@@ -44,7 +49,27 @@ class HeldOutRows:
         if self._outside is not None:
             found["aspect_f1"] = aspect_f1(counts, self._outside)
             found["any_aspect_f1"] = any_aspect_f1(counts, self._outside)
-        return found
+            found |= self._by_aspect(counts, self._outside)
+        return found if self._chunks is None else found | self._of_chunks(self._chunks, predictor, replicas)
+
+    def _by_aspect(self, counts: Tensor, outside: int) -> dict[str, Tensor]:
+        """F1 of each aspect, each (R,), where their names were given and are not too many to look at."""
+        if not 0 < len(self._classes) <= ASPECTS_SHOWN:
+            return {}
+        f1 = per_class(counts).f1
+        return {f"f1_{name}": f1[:, k] for k, name in enumerate(self._classes) if k != outside}
+
+    def _of_chunks(self, chunks: TokenChunks, predictor: Predictor, replicas: Replicas) -> dict[str, Tensor]:
+        """Figures of chunks; the portions of rows that are scored may part sentences, so whole views are counted."""
+        parts: dict[tuple[int, int], list[tuple[Tensor, Tensor]]] = {}
+        for span, docs, scores in self.scored(predictor, replicas):
+            parts.setdefault((span.start, span.stop), []).append((docs, scores.argmax(dim=-1)))
+        found: list[dict[str, Tensor]] = []
+        for portions in parts.values():
+            docs = torch.cat([part for part, _ in portions])
+            predicted = torch.cat([part for _, part in portions], 1)
+            found.append(chunks.metrics(self._gold[docs], predicted, docs))
+        return {name: torch.cat([part[name] for part in found]) for name in found[0]} if found else {}
 
     def confusion(self, predictor: Predictor, replicas: Replicas) -> Tensor:
         """(R, gold classes, gold classes) int64: documents by gold and predicted class."""

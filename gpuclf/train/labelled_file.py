@@ -17,6 +17,7 @@ from gpuclf.features.encoded import Encoded
 from gpuclf.features.rows import ReviewRows
 from gpuclf.metrics.aspects import aspect_figures, top_token_figures
 from gpuclf.metrics.calibration import top_class_reliability
+from gpuclf.metrics.chunks import chunk_counts, chunk_figures, chunk_tags
 from gpuclf.metrics.classification import classification_report
 from gpuclf.metrics.confusion import confusion
 from gpuclf.metrics.ranking import (
@@ -32,6 +33,7 @@ from gpuclf.train.corpus import documents, label_indices, outside_class, unknown
 from gpuclf.train.model_file import Model
 from gpuclf.train.observer import Observer
 from gpuclf.train.stopwatch import Stopwatch
+from gpuclf.train.token_chunks import token_chunks
 
 _BEST = (1, 3, 5)  # how many of the best classes of a document are judged; fewer than there are classes
 
@@ -51,6 +53,7 @@ class Predictions:
     known: Tensor
     flagged: Tensor
     outside: int | None = None
+    sentence: Tensor | None = None  # (docs,) the sentence of each token, where classes are tags of chunks
 
     @property
     def predicted(self) -> Tensor:
@@ -89,11 +92,14 @@ def predict_labelled(model: Model, encoded: Encoded, share: slice | None = None)
     gold = torch.from_numpy(label_indices(encoded.labels[share], classes))
     known = torch.from_numpy(encoded.known[share])
     outside = outside_class(classes) if isinstance(encoded.rows, ReviewRows) else None
-    return Predictions(encoded.ids[share], classes, gold, scores[0], known, flagged, outside)
+    chunks = token_chunks(encoded.rows, classes)
+    sentence = None if chunks is None else chunks.sentences(torch.arange(len(encoded.ids))[share])
+    return Predictions(encoded.ids[share], classes, gold, scores[0], known, flagged, outside, sentence)
 
 
 def joined(parts: Sequence[Predictions]) -> Predictions:
     """The predictions of several shares of one file, in their order."""
+    sentences = [part.sentence for part in parts if part.sentence is not None]
     return Predictions(
         ids=[name for part in parts for name in part.ids],
         classes=parts[0].classes,
@@ -102,6 +108,7 @@ def joined(parts: Sequence[Predictions]) -> Predictions:
         known=torch.cat([part.known for part in parts]),
         flagged=torch.cat([part.flagged for part in parts]),
         outside=parts[0].outside,
+        sentence=torch.cat(sentences) if len(sentences) == len(parts) else None,
     )
 
 
@@ -129,6 +136,11 @@ def figures(predictions: Predictions, probabilities: bool, num_known: int) -> di
     values["no_known_feature"] = int((~predictions.known).sum())
     if bool(predictions.flagged.any()):
         values["covered"] = _of_covered(predictions)
+    if predictions.sentence is not None:
+        tags = chunk_tags(predictions.classes)
+        assert tags is not None, "sentences are told of tags of chunks"
+        found = chunk_counts(tags, predictions.gold, predictions.predicted[None], predictions.sentence)
+        values |= chunk_figures(tags, found[0])
     if predictions.outside is not None:
         values |= _of_aspects(counts, predictions, predictions.outside)
     # Joint scores of one document say nothing beside another document's; its posteriors do.

@@ -19,8 +19,8 @@ from gpuclf.models.registry import LEARNERS, ModelOptions
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.optim.calibration import CalibrationMethod
 
-# Of held-out documents; the last is that of the aspects of tokens of reviews.
-Metric = Literal["accuracy", "macro_f1", "micro_f1", "weighted_f1", "aspect_f1"]
+# Of held-out documents; the last two are of tokens: aspects in reviews, and spans that tags such as B-NP mark.
+Metric = Literal["accuracy", "macro_f1", "micro_f1", "weighted_f1", "aspect_f1", "chunk_f1"]
 TaggingMetric = Literal["log_joint", "many_to_one", "one_to_one", "v_measure"]  # of a tagger's chains
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 FoldCount = Annotated[int, Field(ge=2)]

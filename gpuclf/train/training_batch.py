@@ -21,6 +21,7 @@ from gpuclf.train.held_out import HeldOutRows
 from gpuclf.train.loop import BatchLoop
 from gpuclf.train.plan import Batch, as_replicas
 from gpuclf.train.stopwatch import Stopwatch
+from gpuclf.train.token_chunks import check_metric, token_chunks
 from gpuclf.train.views import Split
 
 
@@ -92,7 +93,9 @@ def make_loop(
     if prepared.held_out:
         num_gold = len(prepared.corpus.classes) + len(prepared.corpus.extra_classes)
         docs, outside = prepared.split.held_docs(device), prepared.corpus.outside
-        held_out = HeldOutRows(problem, prepared.gold, num_gold, docs, outside)
+        chunks = token_chunks(prepared.rows, prepared.corpus.classes + prepared.corpus.extra_classes)
+        check_metric(batch.cell.options, chunks)
+        held_out = HeldOutRows(problem, prepared.gold, num_gold, docs, outside, chunks, prepared.corpus.classes)
     learner = model.build(train, prepared.corpus.classes)
     with watch.timed("train"):
         steps = max_steps(model, train)

@@ -123,3 +123,48 @@ def test_what_is_refused(gpuclf: Gpuclf, config: Path, tmp_path: Path) -> None:
     assert other.code == 2
     assert "token_context" in other.err
     assert not (tmp_path / "run").exists()
+
+
+def test_chunks_learnt_from_words_and_tags(gpuclf: Gpuclf, tmp_path: Path) -> None:
+    """A column of tags decides where chunks are: folds choose by their F1, which eval recounts."""
+    begins = {"D": "B-NP", "N": "I-NP", "V": "B-VP", "P": "O"}
+
+    def lines(text: list[list[tuple[str, str]]]) -> str:
+        return "\n".join("".join(f"x{word} {tag} {begins[tag]}\n" for word, tag in sentence) for sentence in text)
+
+    (tmp_path / "train.conll").write_text(lines(corpus()))
+    (tmp_path / "test.conll").write_text(lines(corpus(1, 10)).replace("I-NP", "B-NP", 2).replace("xdog", "xwolf"))
+    config = tmp_path / "chunks.yaml"
+    config.write_text(
+        "data: {train: train.conll, columns: [word, tag, chunk], tokens: word, gold: chunk, inputs: [tag]}\n"
+        "features: {type: token_context, window: 0, input_window: 1}\n"
+        "model: {type: crf}\n"
+        "grid: {model.C: [0.001, 1.0]}\n"
+        "folds: {k: 2}\n"
+        "select: {metric: chunk_f1}\n"
+        "test: {file: test.conll}\n"
+        "device: cpu\n"
+    )
+    run = tmp_path / "run"
+    printed = gpuclf.done("train", config, f"run.dir={run}").out
+    metrics = json.loads((run / "metrics.json").read_text())
+    assert metrics["best"]["metric"] == "chunk_f1"
+    assert metrics["best"]["value"] == metrics["cells"][1]["mean"]["chunk_f1"] == 1.0
+    assert metrics["out_of_fold"]["chunk_f1"] == 1.0
+    # 30 chunks predicted; two of gold's 32 are halves of one that is predicted whole, twice
+    test = metrics["test"]
+    assert (test["per_chunk"]["VP"]["support"], test["per_chunk"]["NP"]["support"]) == (10, 22)
+    assert test["chunk_precision"] == pytest.approx(28 / 30)
+    assert test["chunk_recall"] == pytest.approx(28 / 32)
+    assert "chunk_f1 0.90" in printed
+    assert json.loads(gpuclf.done("eval", run, tmp_path / "test.conll", "--json").out)["chunk_f1"] == test["chunk_f1"]
+    (tmp_path / "new.conll").write_text("xa D\nxbat N\n")
+    assert gpuclf.done("predict", run, tmp_path / "new.conll").out == "xa\tB-NP\nxbat\tI-NP\n\n"
+    raw = gpuclf("predict", run, stdin=b"xa xbat\n")
+    assert (raw.code, "'tag'" in raw.err) == (2, True)
+
+
+def test_chunks_where_there_are_none(gpuclf: Gpuclf, config: Path, tmp_path: Path) -> None:
+    refused = gpuclf("train", config, f"run.dir={tmp_path / 'run'}", "+select.metric=chunk_f1")
+    assert refused.code == 2
+    assert "no tags of chunks" in refused.err

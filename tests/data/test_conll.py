@@ -8,6 +8,7 @@ import pytest
 
 from gpuclf.data.open import open_text_stream
 from gpuclf.data.options import DataOptions
+from gpuclf.faults import UserFault
 from tests.data.reading import doubtful_lines, read, refusal, write
 
 TAGGED = {"format": "conll", "columns": ["token", "tag"], "tokens": "token", "gold": "tag"}
@@ -189,3 +190,18 @@ class _Pipe(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         return next(self._blocks, b"")
+
+
+def test_further_columns(tmp_path):
+    found = read(write(tmp_path / "t.conll", "a\tDT\tB\nb\tNN\tI\n\nc\tNN\tO\n"), format="conll",
+                 columns=["token", "pos", "chunk"], gold="chunk", inputs=["pos"])  # fmt: skip
+    assert [chunk.sentences.inputs for chunk in found.chunks] == [{"pos": ["DT", "NN", "NN"]}]
+    assert found.gold == [["B", "I"], ["O"]]
+
+
+def test_further_columns_are_there_without_gold_but_not_in_words_alone():
+    options = DataOptions(train="t", format="conll", columns=["token", "chunk", "pos"], gold="chunk", inputs=["pos"])
+    reader = open_text_stream(io.BytesIO(b"a DT\n"), options, format="conll")
+    assert [chunk.sentences.inputs for chunk in reader.chunks()] == [{"pos": ["DT"]}]
+    with pytest.raises(UserFault, match="no column 'pos'"):
+        list(open_text_stream(io.BytesIO(b"a\n"), options, format="conll").chunks())

@@ -105,3 +105,33 @@ def test_texts_and_silence_are_refused() -> None:
         fit_token_context([Chunk(["1"], [1], ["a"], texts=["some text"])], TokenContextOptions())
     with pytest.raises(UserFault, match="no word"):
         fit_token_context([chunk("")], TokenContextOptions())
+
+
+def with_tags(*sentences: str) -> Chunk:
+    """Sentences of word/TAG."""
+    pairs = [[token.split("/") for token in sentence.split()] for sentence in sentences]
+    offsets = np.cumsum([0, *map(len, pairs)], dtype=np.int64)
+    words, tags = ([pair[side] for sentence in pairs for pair in sentence] for side in (0, 1))
+    found = Sentences(offsets, words, tags, {"pos": tags})
+    return Chunk([str(number) for number in range(len(pairs))], [1] * len(pairs), None, sentences=found)
+
+
+def test_further_columns_in_their_window_and_in_pairs() -> None:
+    options = TokenContextOptions(window=0, shapes=0, prefixes=0, suffixes=0, pairs=False, input_window=1)
+    encoder, encoded = fit_token_context([with_tags("the/DT dog/NN barks/VB", "dog/NN the/DT")], options)
+    found = [{name for name in token if name.startswith("pos")} for token in named(encoder, encoded)]
+    assert found[0] == {"pos[-1]=<before>", "pos[0]=DT", "pos[+1]=NN", "pos[0,+1]=DT NN"}
+    assert found[1] == {"pos[-1]=DT", "pos[0]=NN", "pos[+1]=VB", "pos[-1,0]=DT NN", "pos[0,+1]=NN VB"}
+    assert found[3] == {"pos[-1]=<before>", "pos[0]=NN", "pos[+1]=DT", "pos[0,+1]=NN DT"}
+    again = TokenContext.from_json(json.loads(json.dumps(encoder.to_json())), options)
+    assert again.names == encoder.names
+    assert len(again.names) == again.num_features
+    fresh = named(again, again.encode([with_tags("cat/NN the/XX")]))
+    assert {name for name in fresh[0] if name.startswith("pos")} == {"pos[-1]=<before>", "pos[0]=NN"}
+    assert {name for name in fresh[1] if name.startswith("pos")} == {"pos[-1]=NN", "pos[+1]=<after>"}
+
+
+def test_text_without_a_column_that_the_model_reads_is_refused() -> None:
+    encoder, _ = fit_token_context([with_tags("the/DT dog/NN")], TokenContextOptions())
+    with pytest.raises(UserFault, match="'pos'"):
+        encoder.encode([chunk("the dog", gold=False)])

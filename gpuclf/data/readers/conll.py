@@ -31,6 +31,7 @@ class ConllParser:
         self._tabs = False
         self._token = 0
         self._gold: int | None = None
+        self._inputs: list[int] = []
 
     def parse(self, first: int, lines: Sequence[str]) -> None:
         """Words, and the ends of sentences."""
@@ -51,7 +52,8 @@ class ConllParser:
             elif cells == self._intake.options.columns and len(cells) > 1:
                 sentence.bad(line, "names the columns: a header, not a word", "remove it: this format has no header")
             else:
-                sentence.word(line, cells[self._token], None if self._gold is None else cells[self._gold], missing)
+                gold = None if self._gold is None else cells[self._gold]
+                sentence.word(line, cells[self._token], gold, missing, [cells[place] for place in self._inputs])
 
     def finish(self) -> None:
         """Ends the last sentence; tells about documents."""
@@ -81,6 +83,14 @@ class ConllParser:
             raise self._intake.fault(
                 "the words stand in the same column as the gold tags", key="data.gold", remedy="name another column"
             )
+        inputs = [self._place(name, "data.inputs", columns) for name in options.inputs]
+        for name, place in zip(options.inputs, inputs, strict=True):
+            if place not in places:
+                raise self._intake.fault(
+                    f"there is no column {name!r}: the lines have {found} columns", key="data.inputs",
+                    remedy="give the words with the columns that data.inputs names",
+                )  # fmt: skip
+        self._inputs = [places.index(place) for place in inputs]
         self._width = len(places)
         self._token = places.index(token_place)
         self._gold = places.index(gold_place) if self._with_gold and gold_place is not None else None

@@ -38,6 +38,7 @@ class ConlluParser:
             self._gold = self._place(options.gold, "data.gold")
             if self._gold == self._token:
                 raise intake.fault("the words stand in this column", key="data.gold", remedy="take upos or xpos")
+        self._inputs = [self._place(name, "data.inputs") for name in options.inputs]
         self._untagged = frozenset({*options.missing, _UNTAGGED})
         self._named: bool | None = None  # whether sentences have a sent_id, as the first one says
         self._sent_id: str | None = None
@@ -109,7 +110,7 @@ class ConlluParser:
                 self._words = int(kind[1])
                 return
             gold = None if self._gold is None else cells[self._gold]
-            sentence.word(line, cells[self._token], gold, self._untagged)
+            sentence.word(line, cells[self._token], gold, self._untagged, [cells[place] for place in self._inputs])
 
     def _end(self) -> None:
         sentence = self._sentence

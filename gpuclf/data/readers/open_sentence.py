@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpuclf.data.intake import Intake, SentenceBody
 
 _ONE_SENTENCE = 1000  # words in a file of one sentence from which on blank lines may be what is missing
@@ -19,6 +21,7 @@ class OpenSentence:
         self.line = 0  # where the sentence begins; 0: nothing of it was seen yet
         self.tokens: list[str] = []
         self.gold: list[str] = []
+        self.inputs: list[Sequence[str]] = []
         self._faults: list[tuple[int, str, str]] = []
 
     def begin(self, line: int) -> None:
@@ -30,8 +33,11 @@ class OpenSentence:
         self.begin(line)
         self._faults.append((line, reason, remedy))
 
-    def word(self, line: int, token: str, gold: str | None, untagged: frozenset[str]) -> None:
-        """One word, and its gold tag where tags are collected; `untagged` are cells that stand for no tag."""
+    def word(
+        self, line: int, token: str, gold: str | None, untagged: frozenset[str], inputs: Sequence[str] = ()
+    ) -> None:
+        """One word, its gold tag where tags are collected, and the cells of further columns; `untagged` are cells that
+        stand for no tag."""
         self.begin(line)
         if not token.strip():
             self.bad(line, f"the word {token!r} is blank", "write a word, or end the sentence with an empty line")
@@ -43,6 +49,7 @@ class OpenSentence:
             )
         else:
             self.tokens.append(token)
+            self.inputs.append(inputs)
             if gold is not None:
                 self.gold.append(gold)
 
@@ -56,7 +63,7 @@ class OpenSentence:
             more = len(self._faults) - 1
             intake.bad(line, reason + (f" (and {more} more in this sentence)" if more else ""), remedy)
         elif intake.admit(self.line, None, id=id):
-            self._body.append(self.tokens, self.gold)
+            self._body.append(self.tokens, self.gold, self.inputs)
             intake.report.tokens += len(self.tokens)
         self._start()
 

@@ -11,6 +11,7 @@ from gpuclf.report.strict_json import number
 
 _HEADLINE = (
     *("aspect_f1", "aspect_precision", "aspect_recall", "any_aspect_f1", "macro_aspect_f1"),  # of tokens of reviews
+    *("chunk_f1", "chunk_precision", "chunk_recall"),  # of tokens with tags such as B-NP
     *("accuracy", "macro_f1", "micro_f1", "weighted_f1", "macro_precision", "macro_recall"),
 )
 _RANKING = (
@@ -44,7 +45,11 @@ def figures_section(metrics: Mapping[str, Any], judged: Mapping[str, Any], metri
         return tag("p", "There is no test file, and nothing was held out: the model was not measured.", class_="note")
     order = tuple(dict.fromkeys((metric, *_HEADLINE, *_RANKING)))
     return joined(
-        tiles(judged, order), _notes(judged), _other_models(metrics), _per_class(judged.get("per_class") or {})
+        tiles(judged, order),
+        _notes(judged),
+        _other_models(metrics),
+        _per_class(judged.get("per_chunk") or {}, "chunk"),
+        _per_class(judged.get("per_class") or {}),
     )
 
 
@@ -111,7 +116,7 @@ def _other_models(metrics: Mapping[str, Any]) -> Markup | None:
     return tag("ul", *(tag("li", line) for line in lines)) if lines else None
 
 
-def _per_class(per_class: Mapping[str, Mapping[str, Any]]) -> Markup | None:
+def _per_class(per_class: Mapping[str, Mapping[str, Any]], heading: str = "class") -> Markup | None:
     if not per_class:
         return None
     rows = [
@@ -121,9 +126,9 @@ def _per_class(per_class: Mapping[str, Mapping[str, Any]]) -> Markup | None:
         ]
         for name, figures in _lowest(per_class)
     ]
-    listing = table(["class", *_PER_CLASS], rows, numbers=(1, 2, 4, 5), class_="sortable")
+    listing = table([heading, *_PER_CLASS], rows, numbers=(1, 2, 4, 5), class_="sortable")
     which = f"{len(per_class):,}" if len(rows) == len(per_class) else f"the lowest {len(rows)} of {len(per_class):,}"
-    return folded(f"Per class ({which})", listing, opened=len(per_class) <= _OPEN)
+    return folded(f"Per {heading} ({which})", listing, opened=len(per_class) <= _OPEN)
 
 
 def _lowest(per_class: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:

@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 import torch
 from torch import Tensor
 
-from gpuclf.data.open import open_reader, open_text_stream
-from gpuclf.data.options import FORMATS, DataOptions
+from gpuclf.data.open import ENDINGS, PACKED, open_reader, open_text_stream
+from gpuclf.data.options import COLUMNS_OF_WORDS, FORMATS, DataOptions
 from gpuclf.data.records import Chunk
 from gpuclf.faults import UserFault
 from gpuclf.features.token_context import TokenContext
@@ -41,12 +41,17 @@ class TaggedSentences:
 
 
 def input_format(data: DataOptions, file: Path | None, given: str | None) -> str:
-    """The format that text is read in: as said, else that of the training data, and raw text from standard input."""
+    """The format that text is read in: as said, else that of the training data or what a file's name says, and raw text
+    from standard input."""
     if given is not None and given not in FORMATS:
         raise UserFault(f"--input-format {given} is unknown; there are: {', '.join(FORMATS)}")
     if given is not None:
         return given
-    return STREAMED if file is None else data.format or STREAMED
+    if file is None:
+        return STREAMED
+    endings = (suffix for suffix in reversed(file.suffixes) if suffix not in PACKED)
+    by_name = ENDINGS.get(next(endings, ""), STREAMED)
+    return data.format or (by_name if by_name in COLUMNS_OF_WORDS else STREAMED)
 
 
 def tag_text(tagger: Tagger, file: Path | None, format: str, stream: BinaryIO) -> Iterator[TaggedSentences]:
@@ -100,9 +105,9 @@ def _chunks(data: DataOptions, file: Path | None, format: str, stream: BinaryIO)
 
 def _for_format(data: DataOptions, format: str) -> DataOptions:
     """The data options for text of this format: what says how another format is read is left out."""
-    if format == data.format:
+    if format == data.format or (data.format is None and format in COLUMNS_OF_WORDS):
         return data
-    return data.model_copy(update={"format": format, "columns": None, "tokens": None, "gold": None})
+    return data.model_copy(update={"format": format, "columns": None, "tokens": None, "gold": None, "inputs": []})
 
 
 def evaluate_text(tagger: Tagger, file: Path) -> dict[str, Any]:
