@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from gpuclf.ops.boost_round import SCALE_BITS, BoostRules, boost_round, cpu, reference
+from gpuclf.ops.boost_round import SCALE_BITS, BoostRules, boost_round, cpu, cuda, reference
 from gpuclf.ops.class_slopes import ClassSlopes
 from gpuclf.ops.distinct_rows import distinct_rows
 
@@ -44,11 +44,12 @@ def slopes_of(held: Tensor, gradient: Tensor, curvature: Tensor) -> ClassSlopes:
     return ClassSlopes(begin, kept[:, 1].int(), *parts)
 
 
-@pytest.mark.parametrize("sampled", [1.0, 0.5])
+@pytest.mark.parametrize("kernel", [cpu, cuda], ids=["cpu", "tensors"])
+@pytest.mark.parametrize(("docs", "sampled"), [(257, 1.0), (257, 0.5), (1, 1.0), (40, 0.05)])
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
-def test_trees_equal_those_of_the_reference(rules: BoostRules, sampled: float) -> None:
-    problem = given(sampled=sampled)
-    found, expected = cpu.boost_round(**problem, rules=rules), reference.boost_round(**problem, rules=rules)
+def test_trees_equal_those_of_the_reference(rules: BoostRules, docs: int, sampled: float, kernel: Any) -> None:
+    problem = given(docs, sampled=sampled)
+    found, expected = kernel.boost_round(**problem, rules=rules), reference.boost_round(**problem, rules=rules)
     for item in fields(found):
         if item.name in ("leaf", "change", "gain"):
             torch.testing.assert_close(getattr(found, item.name), getattr(expected, item.name))
@@ -94,7 +95,7 @@ def test_rows_with_the_same_codes_may_be_one_group(rules: BoostRules) -> None:
     assert torch.equal(found.change[groups.group], expected.change)
 
 
-@pytest.mark.parametrize("kernel", [cpu, reference])
+@pytest.mark.parametrize("kernel", [cpu, cuda, reference])
 def test_without_curvature_and_penalty_a_leaf_is_0(kernel: Any) -> None:
     slopes = slopes_of(torch.ones(6, 1).int(), torch.zeros(6, 1).long(), torch.zeros(6, 1).long())
     rules = BoostRules(l2=0.0, smoothing=0.0, min_curvature=0.0)

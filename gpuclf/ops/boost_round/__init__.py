@@ -9,7 +9,7 @@ from torch import Tensor
 from gpuclf.ops.boost_round.records import SCALE_BITS, BoostRules, BoostTrees
 from gpuclf.ops.class_slopes import ClassSlopes
 
-_KERNELS = {"cpu": "cpu"}  # device type → module of this package; all others: reference
+_KERNELS = {"cpu": "cpu", "cuda": "cuda"}  # device type → module of this package; all others: reference
 
 __all__ = ["SCALE_BITS", "BoostRules", "BoostTrees", "boost_round"]
 
