@@ -257,6 +257,8 @@ class SpellingOptions(WeightingOptions):
     after it, in lower case. endings: the last three characters, so many places to each side. signs: likewise whether
     all letters are capitals, whether the first is one, whether there is a digit; none: of no place, the token's own
     neither. min_df and the other limits count tokens, not documents.
+    input_window: of further columns (data.inputs, such as parts of speech) the values, so many places to each side;
+    input_pairs: those of neighbours together, too.
     """
 
     weighting: Literal["count"] = "count"
@@ -268,24 +270,22 @@ class SpellingOptions(WeightingOptions):
     endings: int | None = Field(None, ge=0, le=10)
     signs: int | None = Field(None, ge=0, le=10)
     pairs: bool = True
+    input_window: int = Field(2, ge=0, le=10)
+    input_pairs: bool = True
 
 
 class TokenContextOptions(SpellingOptions):
-    """The tokens that the data file gives.
-
-    input_window: of further columns (data.inputs, such as parts of speech) the values, so many places to each side;
-    input_pairs: those of neighbours together, too.
-    """
+    """The tokens that the data file gives."""
 
     type: Literal["token_context"] = "token_context"
-    input_window: int = Field(2, ge=0, le=10)
-    input_pairs: bool = True
 
 
 class ReviewContextOptions(SpellingOptions):
     """The tokens of reviews (data.format reviews), with the features of Sauper, Haghighi & Barzilay 2010 by default.
 
     token_pattern: what a token is; a span's aspect is that of every token that shares a character with it.
+    word_classes: a file of words and their classes (WORD TAB CLASS, such as tags.tsv of a type_tagger's run), which are
+    then features like a further column, class[0]=T7; see gpuclf.data.word_classes.
     stop_words: what a model of topics does not read, in any case: english (the list of gpuclf.features.stop_words), or
     words of your own. It reads no token without a letter either, and no word of one review alone. neighbours: these
     words of so many sentences before a token's own, and after it, are features of the token as well.
@@ -293,6 +293,7 @@ class ReviewContextOptions(SpellingOptions):
 
     type: Literal["review_context"] = "review_context"
     token_pattern: str = WORDS_AND_SIGNS
+    word_classes: ConfigPath | None = None
     stop_words: Literal["english"] | list[str] = "english"
     neighbours: int = Field(0, ge=0, le=5)
     window: int = Field(3, ge=0, le=10)

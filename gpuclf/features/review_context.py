@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from gpuclf.data.records import Chunk
+from gpuclf.data.word_classes import read_word_classes
 from gpuclf.faults import UserFault
 from gpuclf.features.encoded import Encoded
 from gpuclf.features.neighbour_words import neighbour_names, with_neighbours
@@ -29,13 +30,20 @@ _TYPE = "review_context"
 
 
 class ReviewContext:
-    """tokens: the features of tokens; words: the content words, in order of code point."""
+    """tokens: the features of tokens; words: the content words, in order of code point; classes: of words, from
+    features.word_classes."""
 
     source = "reviews"
     collision_rate = None
 
-    def __init__(self, options: ReviewContextOptions, tokens: TokenContext, words: list[str]):
-        self.options, self.tokens, self.words = options, tokens, words
+    def __init__(
+        self,
+        options: ReviewContextOptions,
+        tokens: TokenContext,
+        words: list[str],
+        classes: dict[str, str] | None = None,
+    ):
+        self.options, self.tokens, self.words, self.classes = options, tokens, words, classes
         self._pattern = compile_pattern(options.token_pattern)
         self._numbers = {word: number for number, word in enumerate(words)}
 
@@ -54,20 +62,21 @@ class ReviewContext:
 
     def encode(self, chunks: Iterable[Chunk]) -> Encoded:
         """The tokens of reviews, a row each; values and words that are new leave none."""
-        tally = _Tally(self._pattern, _content(self.options))
+        tally = _Tally(self._pattern, _content(self.options), _class_of(self.classes, self.options))
         encoded = self.tokens.encode(tally.followed(chunks))
         return _with_words(encoded, tally, self._numbers, self.options.neighbours)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for model.json."""
-        return {"format": FORMAT, "type": _TYPE, "tokens": self.tokens.to_json(), "words": self.words}
+        classes = {} if self.classes is None else {"classes": self.classes}
+        return {"format": FORMAT, "type": _TYPE, "tokens": self.tokens.to_json(), "words": self.words} | classes
 
     @classmethod
     def from_json(cls, data: dict[str, Any], options: ReviewContextOptions) -> ReviewContext:
         """The encoder that `to_json` wrote, under the same options."""
         if data["format"] != FORMAT:
             raise UserFault(f"encoder format {data['format']} is not {FORMAT}", remedy="use the gpuclf that wrote it")
-        return cls(options, TokenContext.from_json(data["tokens"], options), data["words"])
+        return cls(options, TokenContext.from_json(data["tokens"], options), data["words"], data.get("classes"))
 
 
 def fit_review_context(
@@ -78,7 +87,9 @@ def fit_review_context(
     Content words are those of two reviews at least, of both together. Unlabelled reviews teach no value of a token.
     """
     pattern, content = compile_pattern(options.token_pattern), _content(options)
-    tally, beside = _Tally(pattern, content), _Tally(pattern, content)
+    path = options.word_classes
+    classes = None if path is None else read_word_classes(path, "features.word_classes")
+    tally, beside = _Tally(pattern, content, _class_of(classes, options)), _Tally(pattern, content)
     tokens, encoded = fit_token_context(tally.followed(chunks), options)
     for _ in beside.followed(unlabelled):
         pass
@@ -86,7 +97,7 @@ def fit_review_context(
     for word, count in beside.documents().items():
         documents[word] = documents.get(word, 0) + count
     words = sorted(word for word, count in documents.items() if count > 1)
-    encoder = ReviewContext(options, tokens, words)
+    encoder = ReviewContext(options, tokens, words, classes)
     rows = _with_words(encoded, tally, encoder._numbers, options.neighbours)
     if beside.num_reviews:
         assert isinstance(rows.rows, ReviewRows)
@@ -117,6 +128,14 @@ def _content(options: ReviewContextOptions) -> Callable[[str], str]:
     return content
 
 
+def _class_of(classes: dict[str, str] | None, options: ReviewContextOptions) -> Callable[[str], str] | None:
+    """The class of a token, as it is spelt or in lower case; <unknown> for a word that the file has not."""
+    if classes is None:
+        return None
+    same, lower = (text_normalizer(options.normalize, lowercase=lowercase) for lowercase in (False, True))
+    return lambda token: classes.get(same(token)) or classes.get(lower(token)) or "<unknown>"
+
+
 def _reviews(chunk: Chunk) -> Any:
     if chunk.reviews is None:
         raise UserFault(
@@ -133,6 +152,7 @@ class _Tally:
 
     pattern: re.Pattern[str]
     content: Callable[[str], str]
+    class_of: Callable[[str], str] | None = None
     num_reviews: int = 0
     _known: dict[str, str] = field(default_factory=dict)  # tokens → content words
     _numbers: dict[str, int] = field(default_factory=dict)  # content words; "" is 0
@@ -154,6 +174,8 @@ class _Tally:
             self._lengths.append(np.diff(sentences.offsets))
             self._sizes.append(np.diff(reviews.starts))
             self.num_reviews += len(reviews.ids)
+            if self.class_of is not None:
+                sentences = replace(sentences, inputs={"class": list(map(self.class_of, sentences.tokens))})
             yield replace(chunk, reviews=None, sentences=sentences)
 
     def _number(self, token: str) -> int:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gpuclf.data.records import Chunk
 from gpuclf.faults import UserFault
 from gpuclf.features.encoded import Encoded
-from gpuclf.features.options import SpellingOptions, TokenContextOptions
+from gpuclf.features.options import SpellingOptions
 from gpuclf.features.rows import SequenceRows
 from gpuclf.features.token_columns import TokenColumn, fit_column
 from gpuclf.features.token_windows import OUTSIDE, Numbered, Pairs, codes_of, pairs_seen, place_name, shifted
@@ -131,7 +131,7 @@ class TokenContext:
         """The encoder that `to_json` wrote, under the same options."""
         if data["format"] != FORMAT:
             raise UserFault(f"encoder format {data['format']} is not {FORMAT}", remedy="use the gpuclf that wrote it")
-        inputs = [TokenColumn.from_json(column, _reach(options)) for column in data.get("inputs", ())]
+        inputs = [TokenColumn.from_json(column, options.input_window) for column in data.get("inputs", ())]
         return cls(options, data["values"], [(int(a), int(b)) for a, b in data["pairs"]], inputs)
 
 
@@ -154,15 +154,9 @@ def fit_token_context(chunks: Iterable[Chunk], options: SpellingOptions) -> tupl
             raise UserFault(
                 f"{name} names features of the token itself", key="data.inputs", remedy="give the column another name"
             )
-        assert isinstance(options, TokenContextOptions), "further columns stand beside given tokens"
         inputs.append(fit_column(name, given, starts, options.input_window, options.input_pairs))
     encoder = TokenContext(options, values, pairs, inputs)
     return encoder, encoder.encoded(tally)
-
-
-def _reach(options: SpellingOptions) -> int:
-    assert isinstance(options, TokenContextOptions), "further columns stand beside given tokens"
-    return options.input_window
 
 
 def _templates(options: SpellingOptions) -> dict[str, Template]:

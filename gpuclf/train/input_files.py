@@ -16,6 +16,7 @@ def require_inputs(options: ExperimentOptions) -> None:
         "data.labels": options.data.labels,
         "validation.file": options.validation.file if options.validation is not None else None,
         "features.vectors": getattr(options.features, "vectors", None),
+        "features.word_classes": getattr(options.features, "word_classes", None),
         "test.file": options.test.file if options.test is not None else None,
     }
     files |= {f"data.unlabelled.{place}": file for place, file in enumerate(options.data.unlabelled)}

@@ -80,7 +80,7 @@ def save_model(folder: Path, model: Model, training: Mapping[str, Any] | None = 
     about: dict[str, Any] = {
         "classes": list(model.classes),
         "predictor": predictor,
-        "features": model.features.model_dump(mode="json", exclude={"vectors"}),
+        "features": model.features.model_dump(mode="json", exclude={"vectors", "word_classes"}),
         "encoder": model.encoder.to_json(),
         "index_base": model.index_base,
         "precision": "float32",  # of the parameters and of every product in scoring: reduced modes are off
