@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -149,6 +150,17 @@ def test_a_batch_that_steps_together_is_its_replicas_alone(options: NeuralOption
     scores = [all_scores(trained(options, made, together, clip_norm=0.5)[0], made) for together in (False, True)]
     close = {"rtol": 1e-4, "atol": 1e-5} if tokens else {"rtol": 0.0, "atol": 0.0}  # stacked: the same bits
     torch.testing.assert_close(scores[0], scores[1], **close)
+
+
+def test_dropout_is_of_features_too_unless_they_have_their_own() -> None:
+    """Alone, and where a grid of rates leaves input_dropout open (NaN)."""
+    made = problem([2], [0], {})
+    by = [None, 0.4, 0.0]
+    scores = [all_scores(trained(FeedforwardOptions(dropout=0.4, input_dropout=p), made)[0], made) for p in by]
+    assert torch.equal(scores[0], scores[1])
+    assert not torch.equal(scores[0], scores[2])
+    grid = problem([2, 2], [0, 0], {"model.dropout": [0.2, 0.4], "model.input_dropout": [math.nan, math.nan]})
+    assert torch.equal(all_scores(trained(FeedforwardOptions(), grid)[0], grid)[1], scores[0][0])
 
 
 def test_xor_is_learnt() -> None:
