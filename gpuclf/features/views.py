@@ -15,12 +15,13 @@ from gpuclf.faults import UserFault
 from gpuclf.features.class_ratio import class_ratio
 from gpuclf.features.options import (
     CategoricalOptions,
+    ReviewContextOptions,
     RowFeatureOptions,
     TokenIdsOptions,
     WeightedFeatureOptions,
     WordSenseOptions,
 )
-from gpuclf.features.rows import Rows, SparseRows, TokenRows, Views
+from gpuclf.features.rows import ReviewRows, Rows, SparseRows, TokenRows, Views
 from gpuclf.features.selection import chi_squared, information_gain, top_features
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.word_sets import fit_word_sets
@@ -50,8 +51,14 @@ def fit_views(rows: Rows, labels: Tensor, num_classes: int, train: Tensor, optio
     col_scale = torch.empty(views, rows.num_features + 1, dtype=torch.float32, device=train.device)
     row_scale = torch.empty(views, docs, dtype=torch.float32, device=train.device)
 
+    of_neighbours: Tensor | None = None  # whether a view knows the words of the last columns, place by place
+    if isinstance(rows, ReviewRows) and isinstance(options, ReviewContextOptions) and options.neighbours:
+        of_neighbours = rows.known_words(train).to(col_scale.dtype).repeat(1, 2 * options.neighbours)
+
     def fit(view: int) -> None:
         col_scale[view] = _column_scale(rows, labels, num_classes, train[view], options)
+        if of_neighbours is not None and of_neighbours.shape[1]:
+            col_scale[view, -of_neighbours.shape[1] :] *= of_neighbours[view]
         row_scale[view] = apply_scales(rows, col_scale[view], options)
 
     run_on_threads([partial(fit, view) for view in range(views)])

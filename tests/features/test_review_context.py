@@ -21,6 +21,7 @@ from gpuclf.features.review_tokens import placed_tokens
 from gpuclf.features.review_words import ReviewWords
 from gpuclf.features.rows import ReviewRows, concatenate, rows_to
 from gpuclf.features.token_pattern import WORDS_AND_SIGNS, compile_pattern
+from gpuclf.features.views import fit_views
 
 Spans = list[list[tuple[int, int, str]]]
 
@@ -129,6 +130,27 @@ def test_a_fold_knows_what_a_separate_run_knows() -> None:
     mask = torch.tensor([name in ("r0", "r1") for name in encoded.groups or ()])
     known = rows_of(encoded).known_words(mask[None])[0]
     assert [word for word, holds in zip(encoder.words, known.tolist(), strict=True) if holds] == half.words
+
+
+@pytest.mark.parametrize("neighbours", [0, 2])
+def test_a_folds_features_are_those_of_a_separate_run(neighbours: int) -> None:
+    options = ReviewContextOptions(neighbours=neighbours)
+    train = [
+        chunk(["Good soup.", "Cheap wine!"], ["Soup, good view."]),
+        chunk(["Cheap wine."], ["The view."], first=2),
+    ]
+    encoder, encoded = fit_review_context(train, [], options)
+    half, own = fit_review_context(train[:1], [], options)
+
+    def known(names: list[str], of: Encoded, mask: torch.Tensor) -> set[str]:
+        scale = fit_views(of.rows, torch.zeros(len(of.ids)), 1, mask[None], options).col_scale
+        assert scale is not None
+        return {name for name, value in zip(names, scale[0, 1:].tolist(), strict=True) if value}
+
+    mask = torch.tensor([name in ("r0", "r1") for name in encoded.groups or ()])
+    separate = known(half.names, own, torch.ones(len(own.ids), dtype=torch.bool))
+    assert known(encoder.names, encoded, mask) == separate
+    assert ("sentence[-1]=good" in separate) == (neighbours > 0)
 
 
 def test_new_reviews_and_a_trip_through_json() -> None:
