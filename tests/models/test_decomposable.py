@@ -341,6 +341,7 @@ def test_rows_without_a_model_count_as_the_most_frequent_class() -> None:
         torch.tensor([[zero, zero], [-1.0, -2.0]]).double(),
         torch.tensor([1, 0]),
         torch.log(torch.tensor([0.25, 0.75])).double(),
+        torch.ones(2, dtype=torch.bool),
     )
     assert found[Measure.RIGHT] == 2
     assert (found[Measure.HITS], found[Measure.COVERS]) == (1, 1)

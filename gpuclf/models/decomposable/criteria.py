@@ -50,6 +50,7 @@ def _log_far_tail(a: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.
     c = np.full_like(x, 1 / tiny)
     d = 1 / np.where(b == 0, tiny, b)
     value = d.copy()
+    settled = np.zeros(x.shape, dtype=np.bool_)
     for i in range(1, _TERMS):
         factor = -i * (i - a)
         b = b + 2
@@ -58,8 +59,9 @@ def _log_far_tail(a: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.
         c = b + factor / c
         c = np.where(np.abs(c) < tiny, tiny, c)
         change = d * c
-        value = value * change
-        if np.all(np.abs(change - 1) < 1e-14):
+        settled |= np.abs(change - 1) < 1e-14
+        value = np.where(settled, value, value * change)  # each to its own end, whatever else is asked for
+        if settled.all():
             break
     log_tail: NDArray[np.float64] = a * np.log(x) - x - special.gammaln(a) + np.log(value)
     return log_tail

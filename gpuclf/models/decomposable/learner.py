@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,13 +10,11 @@ import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
-from gpuclf.models.decomposable.criteria import CRITERIA
+from gpuclf.models.decomposable.advance import ESS, advance, note, searches_of, tell, variables_of_track
 from gpuclf.models.decomposable.graph import (
     CLASS,
-    Members,
     factors,
     junction_forest,
-    move_factors,
     naive_bayes_graph,
     tan_graph,
     tree_graph,
@@ -25,15 +22,14 @@ from gpuclf.models.decomposable.graph import (
 from gpuclf.models.decomposable.kept import kept_factors, predictor_of, stacked_factors
 from gpuclf.models.decomposable.plan import Plan, Track, edge_mask, tracks_of
 from gpuclf.models.decomposable.predictor import DecomposablePredictor
-from gpuclf.models.decomposable.search import FIGURES, Frontier, Limits, Search, add_factor, leads_back
-from gpuclf.models.decomposable.selection import NAIVE_BAYES, TREE_AUGMENTED, Measure, measured, pick, replay
-from gpuclf.models.decomposable.stacking import gold_shares, stack_weights, without_tail
+from gpuclf.models.decomposable.search import FIGURES, add_factor, begun_figures, first_figures
+from gpuclf.models.decomposable.selection import NAIVE_BAYES, TREE_AUGMENTED, Measure, pick, replay
+from gpuclf.models.decomposable.stacking import stack_weights, without_tail
 from gpuclf.models.decomposable.state import SearchState
 from gpuclf.models.decomposable.variables import Variables, num_inputs, variables_of
 from gpuclf.models.learner import Problem
 from gpuclf.ops.threads import run_on_threads
 
-ESS, ALPHA, CRITERION = "model.ess", "model.alpha", "model.criterion"
 _LAST = ("gain", "distance", "dof", "log10_p", "edges", "outside_accuracy", "uncovered")
 
 
@@ -49,10 +45,7 @@ class Decomposable:
         size, docs = 1 + num_inputs(problem.rows, classes), problem.labels.numel()
         tracks = [tracks_of(self.plan, problem, replica) for replica in range(replicas)]
         shape = (replicas, len(tracks[0]))
-        kept: list[list[Variables]] = [
-            [self._variables(problem, replica, track, place) for place, track in enumerate(own)]
-            for replica, own in enumerate(tracks)
-        ]
+        kept = self._counted(problem, tracks)
         device = problem.labels.device
         scores = torch.zeros(*shape, docs, classes, dtype=torch.float64, device=device)
         squares = torch.zeros(*shape, size, size, dtype=torch.bool, device=device)
@@ -67,6 +60,8 @@ class Decomposable:
             occurring=stacked("occurring"),
             seen=stacked("seen"),
             labels=stacked("labels"),
+            documents=torch.tensor([[v.documents for v in own] for own in kept], device=device),
+            prior=torch.stack([torch.stack([_prior(v) for v in own]) for own in kept]),
             judged=torch.stack([torch.stack([track.judged for track in own]) for own in tracks]),
             adjacent=squares,
             begun=squares.clone(),
@@ -89,8 +84,7 @@ class Decomposable:
             if self.plan.combine == "stack"
             else None,
         )
-        places = [(r, j) for r in range(replicas) for j in range(shape[1])]
-        run_on_threads([partial(self._begin, problem, state, *place, kept[place[0]][place[1]]) for place in places])
+        self._begin(problem, state, kept)
         return state
 
     def step(self, problem: Problem, state: SearchState) -> SearchState:
@@ -103,10 +97,11 @@ class Decomposable:
             shares=None if state.shares is None else torch.cat([state.shares, state.shares[:, -1:]], dim=1),
             step=state.step + 1,
         )
-        going = [(r, j) for r, j in torch.nonzero(~state.done).tolist()]
-        run_on_threads([partial(self._advance, problem, state, *place) for place in going])
-        for replica in dict.fromkeys(r for r, _ in going):
-            self._tell(problem, state, replica)
+        going = torch.nonzero(~state.done)
+        advance(self.plan, problem, state, going)
+        alive = going[:, 0].unique()
+        tell(problem, state, alive, slice(4, 7))
+        for replica in alive.tolist():
             if bool(state.done[replica].all()):
                 self._choose(state, replica)
         return state
@@ -121,7 +116,7 @@ class Decomposable:
         for replica in range(len(problem.replicas)):
             ended = bool(state.done[replica].all())
             graph = state.chosen[replica] if ended else state.adjacent[replica, 0]
-            variables = _of_track(state, replica, 0)
+            variables = variables_of_track(state, replica, 0)
             if self.plan.select == "heldout":
                 train = problem.views.train[int(problem.replicas.view[replica])]
                 variables = self._variables(problem, replica, Track(train, train), 0, whole=True)
@@ -157,18 +152,49 @@ class Decomposable:
     def _is_whole(self, place: int) -> bool:
         return self.plan.select == "cv" and place == 0
 
-    def _begin(self, problem: Problem, state: SearchState, replica: int, track: int, variables: Variables) -> None:
-        search = self._search(problem, state, replica, track)
-        graph = self._start(problem, variables)
-        frontier = search.begin(variables, graph)
-        state.adjacent[replica, track] = state.begun[replica, track] = graph
-        state.figures[replica, track] = frontier.figures
-        ess = search.ess
+    def _counted(self, problem: Problem, tracks: Sequence[Sequence[Track]]) -> list[list[Variables]]:
+        """What every track is counted on; replicas of one view and seed have the same."""
+        known: dict[tuple[int, int], list[Variables]] = {}
+        pairs = list(zip(problem.replicas.view.tolist(), problem.replicas.seed.tolist(), strict=True))
+        for replica, pair in enumerate(pairs):
+            if pair not in known:
+                own = enumerate(tracks[replica])
+                known[pair] = [self._variables(problem, replica, track, place) for place, track in own]
+        return [known[pair] for pair in pairs]
+
+    def _begin(self, problem: Problem, state: SearchState, kept: Sequence[Sequence[Variables]]) -> None:
+        """Puts every search at its first graph; what replicas share is made once."""
+        replicas, tracks = state.done.shape
+        places = [(r, j) for r in range(replicas) for j in range(tracks)]
+        shared = list({id(kept[r][j]): kept[r][j] for r, j in places}.values())
+        first: dict[int, tuple[Tensor | None, Tensor]] = {}
+
+        def prepare(variables: Variables) -> None:
+            first[id(variables)] = first_figures(variables, self.plan.power), self._start(problem, variables)
+
+        run_on_threads([partial(prepare, variables) for variables in shared])
+        searches = searches_of(self.plan, problem, state, torch.tensor(places, device=state.done.device))
+
+        def begin(number: int) -> None:
+            here = places[number]
+            variables = kept[here[0]][here[1]]
+            figures, graph = first[id(variables)]
+            state.adjacent[here] = state.begun[here] = graph
+            state.figures[here] = begun_figures(figures, searches.rules[number], len(graph), graph.device)
+            self._score(variables, graph, searches.ess[number], state.scores[here], leave_out=False)
+            if state.loo is not None:
+                self._score(variables, graph, searches.ess[number], state.loo[here], leave_out=True)
+            at = torch.tensor([here], device=graph.device)
+            note(state, at, (state.scores if state.loo is None else state.loo)[here][None], None)
+            if bool(state.judged[here].any()) and self.plan.combine in ("none", "stack"):
+                self._measure_rivals(state, at, variables, searches.ess[number])
+
+        run_on_threads([partial(begin, number) for number in range(len(places))])
+
+    def _score(self, variables: Variables, graph: Tensor, ess: float, out: Tensor, leave_out: bool) -> None:
+        """Adds log P(class, inputs) by a graph to `out` (docs, K)."""
         for members, power in factors(graph).items():
-            self._add(state, replica, track, variables, members, power, ess)
-        self._measure(state, replica, track, variables)
-        if bool(state.judged[replica, track].any()) and self.plan.combine in ("none", "stack"):
-            self._measure_rivals(state, replica, track, variables, ess)
+            add_factor(out, variables, members, power, ess, leave_out)
 
     def _start(self, problem: Problem, variables: Variables) -> Tensor:
         size, device = len(variables.levels), variables.codes.device
@@ -193,111 +219,15 @@ class Decomposable:
             )
         return graph
 
-    def _search(self, problem: Problem, state: SearchState, replica: int, track: int) -> Search:
-        plan, rows = self.plan, problem.rows
-        size, device = state.adjacent.shape[-1], state.adjacent.device
-        limits = Limits(
-            add=plan.direction in ("forward", "both"),
-            remove=plan.direction in ("backward", "both"),
-            max_clique=plan.max_clique,
-            max_cells=plan.max_cells,
-            max_edges=plan.max_edges,
-            fixed=edge_mask(plan.fixed, rows, size, "model.fixed", device),
-            free=~edge_mask(plan.forbidden, rows, size, "model.forbidden", device),
-        )
-        rules = plan.rules
-        if CRITERION in problem.replicas.options:  # a batch of one criterion need not say it
-            rules = replace(rules, criterion=CRITERIA[int(problem.replicas.options[CRITERION][replica])])
-        return Search(
-            rules=rules,
-            limits=limits,
-            power=plan.power,
-            permutations=plan.permutations,
-            seed=int(problem.replicas.seed[replica]),
-            alpha=float(problem.replicas.options[ALPHA][replica]),
-            ess=float(problem.replicas.options[ESS][replica]),
-            judged=state.judged[replica, track],
-        )
-
-    def _advance(self, problem: Problem, state: SearchState, replica: int, track: int) -> None:
-        """One move of one search, or its end."""
-        here = (replica, track)
-        search, variables = self._search(problem, state, *here), _of_track(state, *here)
-        held = Frontier(state.adjacent[here], state.figures[here], state.key[here], float(state.spent[here]))
-        frontier, moves = search.refreshed(variables, held)
-        move = search.best(variables, frontier, moves)
-        if move is None or leads_back(state.moves[here], move):
-            state.done[here] = True
-            if track == 0:
-                state.last[replica, :4] = 0
-            return
-        for members, power in move_factors(frontier.adjacent, move.a, move.b).items():
-            self._add(state, *here, variables, members, power, search.ess)
-        frontier = search.made(frontier, move)
-        state.adjacent[here], state.figures[here], state.key[here] = frontier.adjacent, frontier.figures, frontier.key
-        state.spent[here] = frontier.spent
-        state.moves[replica, track, -1, 0], state.moves[replica, track, -1, 1] = move.a, move.b
-        self._measure(state, *here, variables)
-        if track == 0:
-            figures = [move.gain, move.distance, move.dof, move.log_p / math.log(10)]
-            state.last[replica, :4] = torch.tensor(figures, dtype=torch.float64)
-
-    def _add(
-        self,
-        state: SearchState,
-        replica: int,
-        track: int,
-        variables: Variables,
-        members: Members,
-        power: int,
-        ess: float,
-    ) -> None:
-        add_factor(state.scores[replica, track], variables, members, power, ess)
-        if state.loo is not None:
-            add_factor(state.loo[replica, track], variables, members, power, ess, leave_out=True)
-
-    def _measure(self, state: SearchState, replica: int, track: int, variables: Variables) -> None:
-        """Notes how a search's last model does on the rows that judge models."""
-        scores = (state.scores if state.loo is None else state.loo)[replica, track]
-        self._note(state, replica, variables, scores, state.measures[replica, track, -1], track, -1)
-
-    def _note(
-        self,
-        state: SearchState,
-        replica: int,
-        variables: Variables,
-        scores: Tensor,
-        out: Tensor,
-        track: int,
-        place: int,
-    ) -> None:
-        """Measures (4,) of scores (docs, K) go to `out`, and to `place` how likely each row's class is."""
-        rows = torch.nonzero(state.judged[replica, track]).flatten()
-        labels, prior = variables.codes[CLASS, rows].long(), _prior(variables)
-        out.copy_(measured(scores[rows], labels, prior))
-        if state.shares is not None:
-            state.shares[replica, place, rows] = gold_shares(scores[rows], labels, prior)
-
-    def _measure_rivals(self, state: SearchState, replica: int, track: int, variables: Variables, ess: float) -> None:
+    def _measure_rivals(self, state: SearchState, at: Tensor, variables: Variables, ess: float) -> None:
+        replica, track = at[0].tolist()
         tree = tan_graph(variables)
         if track <= 1:
             state.rival_graphs[replica] = tree
         for place, graph in enumerate((naive_bayes_graph(len(tree), tree.device), tree)):
             scores = torch.zeros_like(state.scores[replica, track])
-            for members, power in factors(graph).items():
-                add_factor(scores, variables, members, power, ess, leave_out=self.plan.leaves_out)
-            self._note(state, replica, variables, scores, state.rivals[replica, track, place], track, place)
-
-    def _tell(self, problem: Problem, state: SearchState, replica: int) -> None:
-        """Figures of the first search's model on the rows that its replica does not train on."""
-        outside = ~problem.views.train[int(problem.replicas.view[replica])] & (problem.labels >= 0)
-        found = measured(
-            state.scores[replica, 0, outside], problem.labels[outside], _prior(_of_track(state, replica, 0))
-        )
-        count = max(int(outside.sum()), 1)
-        state.last[replica, 4] = int(state.adjacent[replica, 0].sum()) // 2
-        state.last[replica, 5] = float(found[Measure.RIGHT]) / count
-        state.last[replica, 6] = 1 - float(found[Measure.COVERS]) / count if bool(outside.any()) else 0.0
+            self._score(variables, graph, ess, scores, self.plan.leaves_out)
+            note(state, at, scores[None], place)
 
     def _weights(self, state: SearchState, replica: int) -> Tensor | None:
         """(2 + S,) float64 of naive Bayes, the tree-augmented one and the sequence; None where nothing is stacked."""
@@ -334,19 +264,6 @@ class Decomposable:
         }
         state.picked[replica] = place
         state.chosen[replica] = rivals.get(place, replay(begun, state.moves[replica, 0], max(place, 0)))
-
-
-def _of_track(state: SearchState, replica: int, track: int) -> Variables:
-    labels = state.labels[replica, track]
-    return Variables(
-        codes=state.codes[replica, track],
-        num_values=state.num_values[replica, track],
-        labels=labels,
-        levels=state.levels[replica, track],
-        occurring=state.occurring[replica, track],
-        seen=state.seen[replica, track],
-        documents=int((labels >= 0).sum()),
-    )
 
 
 def _prior(variables: Variables) -> Tensor:

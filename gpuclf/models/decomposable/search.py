@@ -1,11 +1,14 @@
-"""One search over graphs: which moves there are, what each is worth, and the best of them made.
+"""Searches over graphs that move together: which moves each has, what they are worth, and the best of them made.
 
-Tables are counted only for pairs whose separator is another than when they were counted last.
+Tables are counted only for pairs whose separator is another than when they were counted last. Kernels run search by
+search, on threads; what is made of their results is one computation for all searches.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -19,6 +22,7 @@ from gpuclf.ops.chordal_moves import Moves, chordal_moves
 from gpuclf.ops.conditional_tables import conditional_statistics, permutation_counts
 from gpuclf.ops.counter_hash import hash64
 from gpuclf.ops.pair_tables import joint_counts, pair_statistics
+from gpuclf.ops.threads import run_on_threads
 
 _MOST_VALUES = 4096  # of all variables together, whose tables are counted as one matrix
 FIGURES = 5  # of a pair: distance, degrees of freedom by strata, by cells and unadjusted, the criterion's own
@@ -42,15 +46,15 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Frontier:
-    """A graph and its pairs: adjacent (V, V) bool; figures (V, V, 5) float64, NaN where a pair was never counted; key
-    (V, V) int64: the separator for which it was counted last. spent: of α, by tests that were passed. Searching writes
-    into figures and key."""
+class Frontiers:
+    """Graphs and their pairs: adjacent (B, V, V) bool; figures (B, V, V, 5) float64, NaN where a pair was never
+    counted; key (B, V, V) int64: the separator for which it was counted last; spent (B,) float64: of α, by tests that
+    were passed. Searching writes into all of them."""
 
     adjacent: Tensor
     figures: Tensor
     key: Tensor
-    spent: float
+    spent: Tensor
 
 
 @dataclass(frozen=True)
@@ -67,145 +71,180 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Search:
-    """rules and limits; statistic: 0 for G², else the power of the divergence; permutations, seed: of the exact test;
-    alpha; judged (docs,) bool: rows whose likelihood the criterion heldout looks at; ess: of that likelihood."""
+class Searches:
+    """B searches. rules, one a search; limits; power: 0 for G², else that of the divergence; permutations; seeds, of
+    the exact test, and alphas, one a search; judged (B, docs) bool: rows whose likelihood the criterion heldout looks
+    at; ess: of that likelihood; variables: what each is counted on."""
 
-    rules: Rules
+    rules: Sequence[Rules]
     limits: Limits
     power: float
     permutations: int
-    seed: int
-    alpha: float
-    ess: float
+    seeds: Sequence[int]
+    alphas: Sequence[float]
+    ess: Sequence[float]
     judged: Tensor
+    variables: Sequence[Variables]
 
-    def begin(self, variables: Variables, adjacent: Tensor) -> Frontier:
-        """The graph that the search begins with, and the tables of all pairs that have no separator."""
-        size = len(adjacent)
-        device = adjacent.device
-        figures = torch.full((size, size, FIGURES), torch.nan, dtype=torch.float64, device=device)
-        plain = self.rules.criterion not in ("exact", "heldout")
-        if plain and int(variables.num_values.sum()) <= _MOST_VALUES:
-            codes = variables.codes[:, variables.labels >= 0].T
-            values = variables.num_values.tolist()
-            found = pair_statistics(joint_counts(codes, values), values, variables.documents, self.power)
-            figures[..., :UNADJUSTED] = found.to(device)
-            free = variables.occurring.double().clamp(min=1) - 1
-            figures[..., UNADJUSTED] = torch.outer(free, free)
-            figures[..., OWN] = self._own_p(figures)
-        key = torch.zeros(size, size, dtype=torch.int64, device=device)
-        return Frontier(adjacent, figures, key, 0.0)
+    def refreshed(self, held: Frontiers) -> Moves:
+        """The moves of all graphs (each part (B, V, V)); tables of every pair that may be moved are counted."""
+        graphs = held.adjacent
+        marks = hash64(_MARK, torch.arange(graphs.shape[1], device=graphs.device))
+        found: list[Moves] = [Moves(graph, graph, graph) for graph in graphs]
 
-    def refreshed(self, variables: Variables, frontier: Frontier) -> tuple[Frontier, Moves]:
-        """The frontier with the tables of every pair that may be moved now."""
-        size = len(frontier.adjacent)
-        marks = hash64(_MARK, torch.arange(size, device=frontier.adjacent.device))
-        moves = chordal_moves(frontier.adjacent, marks, self.limits.add, self.limits.remove)
-        movable = moves.add | moves.remove
-        stale = movable & ((moves.key != frontier.key) | torch.isnan(frontier.figures[..., 0]))
+        def look(place: int) -> None:
+            found[place] = chordal_moves(graphs[place], marks, self.limits.add, self.limits.remove)
+
+        run_on_threads([partial(look, place) for place in range(len(graphs))])
+        moves = Moves(*(torch.stack(parts) for parts in zip(*found, strict=True)))
+        stale = (moves.add | moves.remove) & ((moves.key != held.key) | torch.isnan(held.figures[..., 0]))
         pairs = torch.nonzero(stale.triu())
-        if not len(pairs):
-            return frontier, moves
-        adjacent = frontier.adjacent
-        separators = adjacent[pairs[:, 0]] & adjacent[pairs[:, 1]]
-        found = self._counted(variables, adjacent, pairs, separators)
-        for a, b in ((0, 1), (1, 0)):
-            frontier.figures[pairs[:, a], pairs[:, b]] = found
-            frontier.key[pairs[:, a], pairs[:, b]] = moves.key[pairs[:, 0], pairs[:, 1]]
-        return frontier, moves
+        if len(pairs):
+            place, a, b = pairs.T
+            counted = self._counted(graphs, pairs)
+            for left, right in ((a, b), (b, a)):
+                held.figures[place, left, right] = counted
+                held.key[place, left, right] = moves.key[place, a, b]
+        return moves
 
-    def _counted(self, variables: Variables, adjacent: Tensor, pairs: Tensor, separators: Tensor) -> Tensor:
-        """(P, 5) figures of pairs with their separators."""
+    def _counted(self, graphs: Tensor, pairs: Tensor) -> Tensor:
+        """(P, 5) figures of pairs (P, 3): search, a, b, in the order of searches."""
+        place = pairs[:, 0]
+        separators = graphs[place, pairs[:, 1]] & graphs[place, pairs[:, 2]]
+        found = torch.zeros(len(pairs), FIGURES, dtype=torch.float64, device=graphs.device)
+        ends = torch.bincount(place, minlength=len(graphs)).cumsum(0).tolist()
+        spans = [(n, slice(start, end)) for n, (start, end) in enumerate(zip([0, *ends], ends, strict=False))]
+        pieces = [
+            partial(self._tables, n, graphs[n], pairs[part, 1:], separators[part], found[part])
+            for n, part in spans
+            if part.stop > part.start
+        ]
+        run_on_threads(pieces)
+        levels = torch.stack([v.occurring for v in self.variables]).double().clamp(min=1)
+        strata = torch.exp((separators.double() * torch.log(levels)[place]).sum(1)).round()
+        found[:, UNADJUSTED] = (levels[place[:, None], pairs[:, 1:]] - 1).prod(1) * strata
+        tested = torch.tensor([rules.criterion == "p_value" for rules in self.rules], device=graphs.device)[place]
+        found[tested, OWN] = _log_p(found[tested], self.rules[0])
+        return found
+
+    def _tables(self, number: int, graph: Tensor, pairs: Tensor, separators: Tensor, found: Tensor) -> None:
+        """Fills the figures (P, 5) of one search's pairs (P, 2) that come from tables."""
+        variables, criterion = self.variables[number], self.rules[number].criterion
         used = separators.any(dim=0)
         used[pairs.flatten()] = True
         codes = variables.codes[used][:, variables.labels >= 0]
         place, values, inside = used.cumsum(0) - 1, variables.num_values[used], separators[:, used].contiguous()
-        found = torch.zeros(len(pairs), FIGURES, dtype=torch.float64, device=adjacent.device)
         found[:, :UNADJUSTED] = conditional_statistics(codes, values, place[pairs], inside, self.power)
-        levels = variables.occurring.double().clamp(min=1)
-        strata = torch.exp((separators.double() * torch.log(levels)).sum(1)).round()
-        found[:, UNADJUSTED] = (levels[pairs] - 1).prod(1) * strata
-        if self.rules.criterion == "exact":
-            times, seed = self.permutations, self.seed
+        if criterion == "exact":
+            times, seed = self.permutations, self.seeds[number]
             above = permutation_counts(codes, values, place[pairs], inside, found[:, DISTANCE], times, seed)
             found[:, OWN] = torch.log((above + 1) / (times + 1))
-        elif self.rules.criterion == "heldout":
-            found[:, OWN] = torch.tensor([self._held_out_gain(variables, adjacent, *pair) for pair in pairs.tolist()])
-        else:
-            found[:, OWN] = self._own_p(found)
-        return found
+        elif criterion == "heldout":
+            found[:, OWN] = torch.tensor([self._held_out_gain(number, graph, *pair) for pair in pairs.tolist()])
 
-    def _own_p(self, figures: Tensor) -> Tensor:
-        """log p of figures (…, 5) where the criterion asks for it, else 0."""
-        if self.rules.criterion != "p_value":
-            return torch.zeros_like(figures[..., OWN])
-        distance, dof = figures[..., DISTANCE].cpu().numpy(), figures[..., _DOF[self.rules.dof]].cpu().numpy()
-        return torch.from_numpy(log_chi2_tail(distance, dof)).to(figures.device)
-
-    def _held_out_gain(self, variables: Variables, adjacent: Tensor, a: int, b: int) -> float:
+    def _held_out_gain(self, number: int, graph: Tensor, a: int, b: int) -> float:
         """Log likelihood that adding an edge gains on the judged rows (of one that is there: what it has gained)."""
-        judged = torch.nonzero(self.judged).flatten()
-        scores = torch.zeros(self.judged.numel(), int(variables.num_values[CLASS]), dtype=torch.float64)
-        scores = scores.to(adjacent.device)
-        sign = -1 if bool(adjacent[a, b]) else 1
-        for members, power in move_factors(adjacent, a, b).items():
-            add_factor(scores, variables, members, sign * power, self.ess)
+        variables, judged = self.variables[number], torch.nonzero(self.judged[number]).flatten()
+        scores = torch.zeros(self.judged.shape[1], int(variables.num_values[CLASS]), dtype=torch.float64)
+        scores = scores.to(graph.device)
+        sign = -1 if bool(graph[a, b]) else 1
+        for members, power in move_factors(graph, a, b).items():
+            add_factor(scores, variables, members, sign * power, self.ess[number])
         return float(scores[judged, variables.codes[CLASS, judged].long()].sum())
 
-    def best(self, variables: Variables, frontier: Frontier, moves: Moves) -> Move | None:
-        """The move that is worth most; None where none is worth anything, or none is allowed.
+    def best(self, held: Frontiers, moves: Moves) -> list[Move | None]:
+        """The move of each search that is worth most; None where none is worth anything, or none is allowed.
 
-        Ties (to nine decimals) go to fewer degrees of freedom, then to the pair of lower numbers.
+        Ties (to nine decimals) go to fewer degrees of freedom, then to additions, then to the pair of lower numbers.
         """
         limits = self.limits
-        pairs = torch.nonzero((moves.add & self._within(variables, frontier.adjacent) & limits.free).triu())
+        made = torch.nonzero((moves.add & self._within(held.adjacent) & limits.free).triu())
         gone = torch.nonzero((moves.remove & ~limits.fixed).triu())
-        added = len(pairs)
-        pairs = torch.cat([pairs, gone])
-        if not len(pairs):
-            return None
-        figures = frontier.figures[pairs[:, 0], pairs[:, 1]].cpu().numpy()
-        dof = figures[:, _DOF[self.rules.dof]]
-        level = threshold(self.rules, self.alpha, len(pairs), frontier.spent)
-        gain = worth(figures[:, DISTANCE], dof, figures[:, OWN], variables.documents, self.rules, level)
-        gain[added:] *= -1
-        least = -np.inf if self.rules.criterion == "g2" and limits.remove else LEAST
-        rounded = np.round(gain, 9)
-        tied = np.flatnonzero(rounded == rounded.max())
-        place = int(tied[np.argmin(dof[tied])])
-        if not gain[place] > least:
-            return None
-        a, b = pairs[place].tolist()
-        distance, free = float(figures[place, DISTANCE]), float(dof[place])
-        log_p = float(log_chi2_tail(figures[place, :1], dof[place : place + 1])[0])
-        if self.rules.criterion == "exact":
-            log_p = float(figures[place, OWN])
-        return Move(a, b, place < added, float(gain[place]), distance, free, log_p)
+        pairs = torch.cat([made, gone])
+        figures = held.figures[tuple(pairs.T)].cpu().numpy()
+        place, a, b = (part.cpu().numpy() for part in pairs.T)
+        added = np.arange(len(pairs)) < len(made)
+        dof = figures[:, _DOF[self.rules[0].dof]]
+        gain = np.zeros(len(pairs))
+        for number, rules in enumerate(self.rules):
+            own = place == number
+            level = threshold(rules, self.alphas[number], int(own.sum()), float(held.spent[number]))
+            documents = self.variables[number].documents
+            gain[own] = worth(figures[own, DISTANCE], dof[own], figures[own, OWN], documents, rules, level)
+        gain[~added] *= -1
+        order = np.lexsort((np.arange(len(pairs)), dof, -np.round(gain, 9), place))
+        searches, first = np.unique(place[order], return_index=True)
+        chosen = order[first]
+        log_p = log_chi2_tail(figures[chosen, DISTANCE], dof[chosen])
+        found: list[Move | None] = [None] * len(self.rules)
+        for number, at, tail in zip(searches.tolist(), chosen.tolist(), log_p.tolist(), strict=True):
+            criterion = self.rules[number].criterion
+            least = -np.inf if criterion == "g2" and limits.remove else LEAST
+            if gain[at] > least:
+                p = float(figures[at, OWN]) if criterion == "exact" else tail
+                distance, free = float(figures[at, DISTANCE]), float(dof[at])
+                found[number] = Move(int(a[at]), int(b[at]), bool(added[at]), float(gain[at]), distance, free, p)
+        return found
 
-    def _within(self, variables: Variables, adjacent: Tensor) -> Tensor:
-        """(V, V) bool: edges that may be added under the limits of size."""
+    def _within(self, graphs: Tensor) -> Tensor:
+        """(B, V, V) bool: edges that may be added under the limits of size."""
         limits = self.limits
-        allowed = torch.ones_like(adjacent)
-        if int(adjacent.sum()) // 2 + 1 > limits.max_edges:
-            return torch.zeros_like(adjacent)
+        edges = graphs.sum(dim=(1, 2)) // 2
+        allowed = (edges + 1 <= limits.max_edges)[:, None, None].expand_as(graphs)
         if np.isfinite(limits.max_clique):
-            common = adjacent.float() @ adjacent.float()
-            allowed &= common + 2 <= limits.max_clique
+            common = graphs.float() @ graphs.float()
+            allowed = allowed & (common + 2 <= limits.max_clique)
         if np.isfinite(limits.max_cells):
-            logs = torch.log(variables.levels.double())
-            inside = (adjacent.double() * logs) @ adjacent.double() + logs[:, None] + logs[None]
-            allowed &= inside <= np.log(limits.max_cells) + 1e-9
+            logs = torch.log(torch.stack([v.levels for v in self.variables]).double())
+            inside = (graphs.double() * logs[:, None]) @ graphs.double() + logs[:, :, None] + logs[:, None]
+            allowed = allowed & (inside <= np.log(limits.max_cells) + 1e-9)
         return allowed
 
-    def made(self, frontier: Frontier, move: Move) -> Frontier:
-        """The frontier after a move."""
-        adjacent = frontier.adjacent.clone()
-        adjacent[move.a, move.b] = adjacent[move.b, move.a] = move.added
-        spent = frontier.spent
-        if self.rules.correction == "sequential" and move.added:
-            spent += float(np.exp(move.log_p))
-        return replace(frontier, adjacent=adjacent, spent=spent)
+    def make(self, held: Frontiers, places: Sequence[int], moves: Sequence[Move]) -> None:
+        """Makes a move of each of the searches `places`."""
+        if not moves:
+            return
+        at, a, b = (torch.tensor(part, device=held.adjacent.device) for part in _columns(places, moves))
+        added = torch.tensor([move.added for move in moves], device=held.adjacent.device)
+        held.adjacent[at, a, b] = held.adjacent[at, b, a] = added
+        for place, move in zip(places, moves, strict=True):
+            if self.rules[place].correction == "sequential" and move.added:
+                held.spent[place] += float(np.exp(move.log_p))
+
+
+def first_figures(variables: Variables, power: float) -> Tensor | None:
+    """(V, V, 5) float64 of all pairs of variables without a separator, the criterion's own left 0, from one product of
+    matrices; None where there are too many values for that."""
+    size = len(variables.num_values)
+    if int(variables.num_values.sum()) > _MOST_VALUES:
+        return None
+    codes = variables.codes[:, variables.labels >= 0].T
+    values = variables.num_values.tolist()
+    figures = torch.zeros(size, size, FIGURES, dtype=torch.float64, device=variables.codes.device)
+    figures[..., :UNADJUSTED] = pair_statistics(joint_counts(codes, values), values, variables.documents, power)
+    free = variables.occurring.double().clamp(min=1) - 1
+    figures[..., UNADJUSTED] = torch.outer(free, free)
+    return figures
+
+
+def begun_figures(figures: Tensor | None, rules: Rules, size: int, device: torch.device) -> Tensor:
+    """(V, V, 5) float64: the figures that a search by these rules begins with; NaN where tables must be counted."""
+    if figures is None or rules.criterion in ("exact", "heldout"):
+        return torch.full((size, size, FIGURES), torch.nan, dtype=torch.float64, device=device)
+    found = figures.clone()
+    if rules.criterion == "p_value":
+        found[..., OWN] = _log_p(figures, rules)
+    return found
+
+
+def _log_p(figures: Tensor, rules: Rules) -> Tensor:
+    """log p of figures (…, 5)."""
+    distance, dof = figures[..., DISTANCE].cpu().numpy(), figures[..., _DOF[rules.dof]].cpu().numpy()
+    return torch.from_numpy(log_chi2_tail(distance, dof)).to(figures.device)
+
+
+def _columns(places: Sequence[int], moves: Sequence[Move]) -> tuple[list[int], list[int], list[int]]:
+    return list(places), [move.a for move in moves], [move.b for move in moves]
 
 
 def leads_back(moves: Tensor, move: Move) -> bool:

@@ -25,22 +25,21 @@ class Measure(IntEnum):
     COVERS = 3
 
 
-def measured(scores: Tensor, labels: Tensor, prior: Tensor) -> Tensor:
-    """(4,) float64 (see Measure) of rows by scores (n, K) and classes (n,); prior (K,): log shares of classes."""
-    if not labels.numel():
-        return torch.zeros(len(Measure), dtype=torch.float64, device=scores.device)
-    covered = scores.max(dim=1).values > LOG_ZERO / 2
-    said = torch.where(covered, scores.argmax(dim=1), int(prior.argmax()))
-    loss = (-posterior(scores, prior).gather(1, labels[:, None])).clamp(max=_WORST).nan_to_num(nan=_WORST)
-    right = said == labels
-    figures = [right.sum(), loss.sum(), (right & covered).sum(), covered.sum()]
-    return torch.stack([figure.to(torch.float64) for figure in figures])
+def measured(scores: Tensor, labels: Tensor, prior: Tensor, rows: Tensor) -> Tensor:
+    """(…, 4) float64 (see Measure) by scores (…, n, K), classes (…, n) and prior (…, K), log shares of classes, of the
+    rows (…, n) bool."""
+    covered = scores.max(dim=-1).values > LOG_ZERO / 2
+    said = torch.where(covered, scores.argmax(dim=-1), prior.argmax(dim=-1, keepdim=True))
+    loss = (-posterior(scores, prior).gather(-1, labels[..., None])[..., 0]).clamp(max=_WORST).nan_to_num(nan=_WORST)
+    right = (said == labels) & rows
+    figures = [right.sum(-1), torch.where(rows, loss, 0.0).sum(-1), (right & covered).sum(-1), (covered & rows).sum(-1)]
+    return torch.stack([figure.to(torch.float64) for figure in figures], dim=-1)
 
 
 def posterior(scores: Tensor, prior: Tensor) -> Tensor:
-    """log P(class | inputs) (n, K) of scores (n, K); of rows that a model does not cover the prior (K,)."""
-    covered = scores.max(dim=1, keepdim=True).values > LOG_ZERO / 2
-    return torch.log_softmax(torch.where(covered, scores, prior), dim=1)
+    """log P(class | inputs) (…, n, K) of scores (…, n, K); of rows that a model does not cover the prior (…, K)."""
+    covered = scores.max(dim=-1, keepdim=True).values > LOG_ZERO / 2
+    return torch.log_softmax(torch.where(covered, scores, prior[..., None, :]), dim=-1)
 
 
 def pick(

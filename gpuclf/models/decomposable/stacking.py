@@ -18,9 +18,9 @@ _SAME = 1e-5
 
 
 def gold_shares(scores: Tensor, labels: Tensor, prior: Tensor) -> Tensor:
-    """(n,) float32: P(class | inputs) of each row's own class (n,), by scores (n, K); prior (K,): log shares, which
-    speak where a model covers no class."""
-    return posterior(scores, prior).gather(1, labels[:, None])[:, 0].exp().to(torch.float32)
+    """(…, n) float32: P(class | inputs) of each row's own class (…, n), by scores (…, n, K); prior (…, K): log shares,
+    which speak where a model covers no class."""
+    return posterior(scores, prior).gather(-1, labels[..., None])[..., 0].exp().to(torch.float32)
 
 
 def stack_weights(shares: Tensor) -> Tensor:

@@ -14,13 +14,14 @@ class SearchState:
     """R replicas of J tracks over V variables; S models of each sequence so far, the graph it began with first.
 
     What a track is counted on: codes (R, J, V, docs) int32, num_values, levels, occurring (R, J, V), seen (R, J,
-    values), labels (R, J, docs) int64, judged (R, J, docs) bool: rows that choose a model. Its search: adjacent,
-    figures, key, spent as in Frontier; done (R, J) bool; begun (R, J, V, V) bool; moves (R, J, S, 2) int32, −1 where
-    none was made. Its models: scores (R, J, docs, K) float64: log P(class, inputs) of the last one, loo likewise
-    without a row's own counts; measures (R, J, S + 1, 4) float64 of each model on the judged rows (see Measure), rivals
-    (R, J, 2, 4) of naive Bayes and of the tree-augmented one; rival_graphs (R, V, V) bool: that one, as the first
-    judged track made it. chosen (R, V, V) bool: the graph of the final model; picked (R,) int64: its place in the
-    sequence, −1 naive Bayes, −2 tree-augmented. last (R, 7) float64: figures of the last step (Decomposable.progress).
+    values), labels (R, J, docs) int64, documents (R, J), prior (R, J, K) float64: log shares of the classes; judged
+    (R, J, docs) bool: rows that choose a model. Its search: adjacent, figures, key, spent as in Frontiers; done (R,
+    J) bool; begun (R, J, V, V) bool; moves (R, J, S, 2) int32, −1 where none was made. Its models: scores (R, J,
+    docs, K) float64: log P(class, inputs) of the last one, loo likewise without a row's own counts; measures (R, J, S
+    + 1, 4) float64 of each model on the judged rows (see Measure), rivals (R, J, 2, 4) of naive Bayes and of the
+    tree-augmented one; rival_graphs (R, V, V) bool: that one, as the first judged track made it. chosen (R, V, V)
+    bool: the graph of the final model; picked (R,) int64: its place in the sequence, −1 naive Bayes, −2
+    tree-augmented. last (R, 7) float64: figures of the last step (Decomposable.progress).
     shares (R, 2 + S + 1, docs) float32, where models are stacked: P(class | inputs) of each row's own class, the row
     itself left out, by naive Bayes, by the tree-augmented one, and by each model of the sequence.
     """
@@ -31,6 +32,8 @@ class SearchState:
     occurring: Tensor = replica_field()
     seen: Tensor = replica_field()
     labels: Tensor = replica_field()
+    documents: Tensor = replica_field()
+    prior: Tensor = replica_field()
     judged: Tensor = replica_field()
     adjacent: Tensor = replica_field()
     begun: Tensor = replica_field()
