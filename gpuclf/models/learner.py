@@ -144,6 +144,17 @@ class Staged(Protocol):
         ...
 
 
+@runtime_checkable
+class Telling(Protocol):
+    """A learner whose state a person may want to look at while it trains."""
+
+    def told(self, problem: Problem, state: Any) -> dict[str, Tensor]:
+        """Small tables by name, each (R, …). `topics`: (R, T, n) int64, the most typical words of each topic as numbers
+        of content words; `topic_moves`: (R, T+1, T+1) float64, probabilities from a topic, or the start of a review in
+        the last row, to a topic, or the end."""
+        ...
+
+
 class LearnerOptions(BaseModel):
     """Options of a learner, written beside it; `type` names it in a config.
 

@@ -9,8 +9,10 @@ from typing import IO, Any
 import torch
 from torch import Tensor
 
+from gpuclf.report.content_topics import print_topics
 from gpuclf.report.forest_record import forest_lines, input_note, input_rows
 from gpuclf.report.summary import option_text
+from gpuclf.report.topic_record import TopicFacts
 from gpuclf.report.transitions import print_transitions
 from gpuclf.report.visible_text import open_console, visible
 
@@ -37,6 +39,7 @@ class ModelFacts:
     tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node
     graph: Sequence[str] | None = None  # the product of tables that a decomposable model is
     forest: Mapping[str, Any] = field(default_factory=dict)  # metrics.json "forest"
+    topics: TopicFacts | None = None  # of a content model
 
 
 def contrast(weights: Tensor) -> Tensor:
@@ -113,6 +116,8 @@ def print_model(facts: ModelFacts, *, features: int = 8, pairs: int = 15, stream
         console.print(table, "")
     if facts.transitions is not None:
         print_transitions(console, facts.transitions, facts.classes)
+    if facts.topics is not None:
+        print_topics(console, facts.topics)
     if facts.importances is not None:
         _print_forest(console, facts, facts.importances)
     if facts.graph is not None:

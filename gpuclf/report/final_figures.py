@@ -10,6 +10,8 @@ from torch import Tensor
 from gpuclf.metrics.ranking import log_probabilities
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.models.sequence.chain_predictor import ChainPredictor
+from gpuclf.models.sequence.content_predictor import ContentPredictor
+from gpuclf.report.content_topics import moves_figure, topic_facts, topics_markdown
 from gpuclf.report.ending import ending
 from gpuclf.report.forest_text import importances, tree_lines
 from gpuclf.report.graph_facts import GraphFacts
@@ -40,7 +42,10 @@ def grid_plan(options: ExperimentOptions) -> GridPlan:
 
 
 def model_weights(model: Model) -> Any:
-    """The weights (V+1, K) of a linear model of one replica, those of features in a chain; None for other models."""
+    """The weights (V+1, K) of a linear model of one replica, those of features in a chain, of these what all topics
+    share; None for other models."""
+    if isinstance(model.predictor, ContentPredictor):
+        return model.predictor.weights[:, 0, : len(model.classes)].cpu()
     if not isinstance(model.predictor, LinearPredictor | ChainPredictor):
         return None
     return model.predictor.weights[:, 0].cpu()
@@ -62,7 +67,7 @@ def final_figures(
     shown = result.test if result.test is not None else result.out_of_fold
     model = result.models[0].model
     scores = None if shown is None else shown.scores
-    graph, transitions = graph_facts(model), model_transitions(model)
+    graph, transitions, topics = graph_facts(model), model_transitions(model), topic_facts(model)
     if scores is not None and model.probabilities:
         scores = log_probabilities(scores)
     return FinalFigures(
@@ -82,8 +87,11 @@ def final_figures(
         tree=tree_lines(model),
         graph=graph,
         transitions=transitions,
-        pictures=_pictures(graph, transitions, model.classes),
+        topics=topics,
+        pictures=_pictures(graph, transitions, model.classes)
+        | ({} if topics is None else {"topic_moves": png(moves_figure(topics))}),
         texts=layers_text(model)
+        | ({} if topics is None else {"topics": topics_markdown(topics.words)})
         | ({} if graph is None else {"factorisation": "\n".join(f"    {line}" for line in graph.lines())}),
         forest=result.metrics.get("forest", {}),
         histograms=histograms(model, result.corpus),

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.optim.calibration import calibrator_name
+from gpuclf.report.content_topics import topic_facts
 from gpuclf.report.explain import ModelFacts, sparsity
 from gpuclf.report.final_figures import model_weights
 from gpuclf.report.finished_run import OUT_OF_FOLD
@@ -46,6 +47,7 @@ def run_facts(folder: RunFolder) -> ModelFacts:
         feature_names=model.encoder.names,
         weights=weights,
         transitions=model_transitions(model),
+        topics=topic_facts(model),
         confusion=confusion,
         unknown_classes=classes[len(model.classes) :],
         options=options,

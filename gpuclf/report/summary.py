@@ -12,6 +12,7 @@ from torch import Tensor
 
 from gpuclf.report.graph_facts import GraphFacts
 from gpuclf.report.strict_json import number
+from gpuclf.report.topic_record import TopicFacts
 
 StepRow = Mapping[str, Any]
 """One line of metrics.jsonl: phase, batch, step (from 1), cell, options, seed, fold, optional `time` (unix seconds),
@@ -70,6 +71,7 @@ class FinalFigures:
     tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node
     graph: GraphFacts | None = None  # of a decomposable model
     transitions: Tensor | None = None  # (K, K) of a chain, from the row's label to the column's
+    topics: TopicFacts | None = None  # of a content model
     forest: Mapping[str, Any] = field(default_factory=dict)  # metrics.json "forest"
 
 

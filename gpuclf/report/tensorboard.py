@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
@@ -42,7 +43,7 @@ from torch import Tensor
 
 from gpuclf.data.atomic_write import named_faults
 from gpuclf.report.cell_curve import CellCurve
-from gpuclf.report.explain import top_features
+from gpuclf.report.content_topics import moves_figure, topics_markdown
 from gpuclf.report.forest_record import forest_scalars
 from gpuclf.report.grid_figure import grid_figure
 from gpuclf.report.network_graph import GraphNode
@@ -63,6 +64,8 @@ from gpuclf.report.summary import (
     short_names,
     step_figures,
 )
+from gpuclf.report.tensorboard_texts import texts_of
+from gpuclf.report.topic_record import TopicFacts
 
 _EVENTS = "events.out.tfevents."
 _CELLS = "cells"
@@ -113,6 +116,7 @@ class TensorBoardLog:
             run = (row["seed"], row["fold"])
             if key not in self._curves:
                 self._curves[key] = CellCurve(self._expected if row["phase"] == "grid" else 1)
+            self._write_topics(row)
             figures = step_figures(row)
             self._curves[key].add(run, row["step"], figures)
             if row["phase"] == "grid" and 1 < self._expected <= _RUN_CURVES:
@@ -126,12 +130,23 @@ class TensorBoardLog:
             self._write_means(key, rows[-1].get("time"))
         self._flush()
 
+    def _write_topics(self, row: StepRow) -> None:
+        """What a content model tells as it learns: of a cell the first seed and fold, and the final model's."""
+        first = (row["seed"], row["fold"]) == self._plan.runs[0] if row["phase"] == "grid" else row["fold"] is None
+        if "topics" not in row or not first or row["seed"] != self._plan.runs[0][0]:
+            return
+        facts = TopicFacts(row["topics"], torch.tensor(row["topic_moves"], dtype=torch.float64))
+        file = self._files[row["cell"]] if row["phase"] == "grid" else self._root
+        words = _text(f"{row['phase']}/topics", topics_markdown(facts.words))
+        moves = _picture(f"{row['phase']}/topic_moves", png(moves_figure(facts)))
+        file.add(row["step"], [words, moves], row.get("time"))
+
     def final(self, figures: FinalFigures) -> None:
         """Everything that is known when training is over."""
         self._write_remaining()
         self._write_hparams(figures)
         root = partial(self._root.add, 0)
-        root([_text(tag, text) for tag, text in _texts(figures).items()])
+        root([_text(tag, text) for tag, text in texts_of(figures).items()])
         root([_scalar(f"test/{k}", value) for k, v in figures.test.items() if (value := number(v)) is not None])
         if figures.gold is not None and figures.predicted is not None and figures.gold.numel():
             root(_evaluation(figures, figures.gold, figures.predicted))
@@ -262,37 +277,6 @@ def _picture(tag: str, encoded: bytes) -> Summary.Value:
 def _hparams(tag: str, content: Any) -> Summary.Value:
     metadata = hparams_metadata.create_summary_metadata(content)
     return Summary.Value(tag=tag, metadata=metadata, tensor=hparams_metadata.NULL_TENSOR)
-
-
-def _texts(figures: FinalFigures) -> dict[str, str]:
-    """Markdown for the text tab."""
-    lines = [f"**{figures.name}** on {figures.device}", ""]
-    if figures.best is not None and (value := number(figures.best["value"])) is not None:
-        options = figures.cells[figures.best["cell"]]["options"]
-        lines += [f"best cell: {_md(cell_label(options))}, {figures.best['metric']} {value:.4f}", ""]
-    lines += [
-        f"failed: {_md(cell_label(c['options']))}: {_md(why)}\n"
-        for c in figures.cells
-        if (why := cell_failure(c)) not in (None, NOT_EVALUATED)
-    ]
-    lines += [f"{_md(line)}\n" for line in figures.ending]
-    lines += ["| part | seconds |", "|---|---|", *(f"| {k} | {v:.2f} |" for k, v in figures.seconds.items())]
-    texts = {"summary": "\n".join(lines)}
-    if figures.config_text:
-        texts["config"] = "\n".join(f"    {line}" for line in figures.config_text.splitlines())
-    if figures.weights is not None and figures.feature_names is not None:
-        rows = ["| class | features with the highest weights |", "|---|---|"]
-        for name, top in zip(figures.classes, top_features(figures.weights, figures.feature_names, 10), strict=True):
-            rows.append(f"| {_md(name)} | {', '.join(f'{_md(feature)} {weight:.3g}' for feature, weight in top)} |")
-        texts["top_features"] = "\n".join(rows)
-    if figures.tree is not None:
-        texts["first_tree"] = "\n".join(f"    {line}" for line in figures.tree)
-    return texts | dict(figures.texts)
-
-
-def _md(text: str) -> str:
-    """Text that means itself in a Markdown table."""
-    return re.sub(r"([\\`*_{}\[\]<>#|!~])", r"\\\1", " ".join(text.split()))
 
 
 def _evaluation(figures: FinalFigures, gold: Tensor, predicted: Tensor) -> list[Summary.Value]:

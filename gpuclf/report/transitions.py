@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.models.sequence.chain_predictor import ChainPredictor
+from gpuclf.models.sequence.content_predictor import ContentPredictor
 from gpuclf.report.plots import plain_text
 from gpuclf.report.visible_text import visible
 from gpuclf.train.model_file import Model
@@ -23,7 +24,8 @@ _NAME = 12
 
 def model_transitions(model: Model) -> Tensor | None:
     """The weights (K, K) of a chain's transitions, from the row's label to the column's; None for other models."""
-    return model.predictor.transition[0].cpu() if isinstance(model.predictor, ChainPredictor) else None
+    chained = isinstance(model.predictor, ChainPredictor | ContentPredictor)
+    return model.predictor.transition[0].cpu() if chained else None  # type: ignore[attr-defined]
 
 
 def strongest(transitions: Tensor, count: int) -> list[tuple[list[tuple[int, float]], list[tuple[int, float]]]]:

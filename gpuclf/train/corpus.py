@@ -22,6 +22,7 @@ from gpuclf.faults import UserFault
 from gpuclf.features.encoded import DocumentEncoder, Encoded
 from gpuclf.features.encoders import fit
 from gpuclf.features.options import FeatureOptions, TokenIdsOptions, WordTypesOptions
+from gpuclf.features.review_context import ReviewContext
 from gpuclf.features.rows import ReviewRows, Rows, concatenate
 from gpuclf.train.observer import Observer
 from gpuclf.train.stopwatch import Stopwatch
@@ -109,6 +110,11 @@ def _unlabelled(data: DataOptions, digests: dict[str, str], observer: Observer, 
         reader = open_reader(file, data, labelled=False)
         yield from documents(reader, role, observer, watch)
         digests[role] = reader.report.sha256
+
+
+def content_words(corpus: Corpus) -> Sequence[str]:
+    """The words that a model of topics reads, where the documents are reviews."""
+    return corpus.encoder.words if isinstance(corpus.encoder, ReviewContext) else ()
 
 
 def _word_vectors(encoder: DocumentEncoder, features: FeatureOptions, observer: Observer) -> Tensor | None:

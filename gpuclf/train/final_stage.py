@@ -14,7 +14,7 @@ from gpuclf.models.learner import LearnerOptions, Predictor, settled
 from gpuclf.models.replica_axis import take_replicas
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.train.checkpoint import Checkpoint
-from gpuclf.train.corpus import Corpus
+from gpuclf.train.corpus import Corpus, content_words
 from gpuclf.train.grid import Cell
 from gpuclf.train.grid_stage import GridResult
 from gpuclf.train.loop import DIVERGED, BatchLoop, BatchOutcome
@@ -138,6 +138,7 @@ def _train(
         max_steps(batch.cell.options.model, train),
         lambda positions: int(visits[positions].sum()),
         save,
+        words=content_words(prepared.corpus),
     )
     with context.stop.deferred():
         outcome = loop.run(after_step)
@@ -157,11 +158,10 @@ def _refuse_diverged(batch: Batch, outcome: BatchOutcome) -> None:
 
 
 def _refit_options(train: TrainOptions, steps: int | None) -> TrainOptions:
-    changes: dict[str, Any] = {"early_stopping": None, "evaluate_every": train.max_epochs}
+    changes: dict[str, Any] = {"early_stopping": None}
     if steps is not None:
         changes["schedule_epochs"] = train.schedule_epochs or train.max_epochs  # the rates of the run that was judged
         changes["max_epochs"] = steps
-        changes["evaluate_every"] = steps
     return train.model_copy(update=changes)
 
 

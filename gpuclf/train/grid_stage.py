@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
-from gpuclf.train.corpus import Corpus
+from gpuclf.train.corpus import Corpus, content_words
 from gpuclf.train.corpus_source import CorpusSource
 from gpuclf.train.distribution import everyones, gathered, rank, world
 from gpuclf.train.grid import Cell, split_structural
@@ -196,6 +196,7 @@ def _train(
         max_steps(batch.cell.options.model, train),
         lambda positions: int(visits[positions].sum()),
         save,
+        words=content_words(prepared.corpus),
     )
     with context.stop.deferred():
         outcome = loop.run(after_step)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from gpuclf.models.learner import Learner, Predictor, Problem, Replicas, Staged
+from gpuclf.models.learner import Learner, Predictor, Problem, Replicas, Staged, Telling
 from gpuclf.models.replica_axis import flatten, put_replicas, restore, take_replicas
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.train.checkpoint import Checkpoint
@@ -33,7 +33,8 @@ OUT_OF_TIME = "time_budget"
 class StepReport:
     """What one step did: figures by name, each (A,), of the replicas at `positions` (A,) in the batch.
 
-    held_out figures are those of the replicas whose turn it was: judged (A,) bool.
+    held_out figures are those of the replicas whose turn it was: judged (A,) bool. told: what the learner tells of
+    them, every few steps.
     """
 
     step: int
@@ -43,6 +44,7 @@ class StepReport:
     judged: Tensor
     running: int
     seconds: float
+    told: dict[str, Tensor] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ class BatchLoop:
         self._figures: dict[str, Tensor] = {}  # last held-out figures, (R,)
         self._latest: dict[str, Tensor] | None = None
         self._judged = torch.zeros(count, dtype=torch.bool)
+        self._told: dict[str, Tensor] = {}
         self.step = 0
         self.seconds = 0.0
 
@@ -110,7 +113,8 @@ class BatchLoop:
                 positions, figures = self._alive, self._learner.progress(self._problem, self._state)
                 self._settle(figures)
             running = self._alive.numel()
-            after_step(StepReport(self.step, positions, figures, self._latest, self._judged, running, seconds), self)
+            judged, told = self._judged, self._told
+            after_step(StepReport(self.step, positions, figures, self._latest, judged, running, seconds, told), self)
         assert self._kept is not None
         return BatchOutcome(self._kept, self._kept_others, self._status, self._steps, self._figures)
 
@@ -126,6 +130,7 @@ class BatchLoop:
         # One replica that finishes must not bring the others an evaluation that they would not have had alone.
         self._judged = finished | diverged | (every or last or late)
         self._latest = None
+        self._told = self._telling()
         over = finished | diverged | (last or late)
         if not bool((over if self._held_out is None else self._judged).any()):
             return
@@ -145,6 +150,13 @@ class BatchLoop:
         if bool(ends.any()):
             self._keep(predictor, torch.nonzero(ends).flatten())
             self._drop(torch.nonzero(~ends).flatten())
+
+    def _telling(self) -> dict[str, Tensor]:
+        """What the learner tells, where it is time for that."""
+        due = self.step % self._options.evaluate_every == 0 or bool(self._judged.any())
+        if not due or not isinstance(self._learner, Telling):
+            return {}
+        return {name: table.cpu() for name, table in self._learner.told(self._problem, self._state).items()}
 
     def _evaluate(self, predictor: Predictor, diverged: Tensor) -> Tensor:
         """Held-out figures now; (A,) bool: replicas whose patience is at its end."""

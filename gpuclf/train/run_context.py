@@ -81,15 +81,16 @@ class RunContext:
         save: Callable[[BatchLoop], None],
         judged_by: str = "held_out",
         unit: str = "epoch",
+        words: Sequence[str] = (),
     ) -> Callable[[StepReport, BatchLoop], None]:
         """The loop's callback: rows and progress to the observer, checkpoints when due, and the end on a signal.
 
         `documents(positions)` counts the document visits of one step of those replicas. judged_by: the name under which
-        a row has the figures of its result; unit: what a step is called.
+        a row has the figures of its result; unit: what a step is called; words: the content words of reviews.
         """
 
         def callback(report: StepReport, loop: BatchLoop) -> None:
-            rows = step_rows(report, phase, batch, replicas, split, judged_by)
+            rows = step_rows(report, phase, batch, replicas, split, judged_by, words)
             visits = documents(report.positions)
             count = report.positions.numel()
             self.observer.step(
@@ -112,7 +113,13 @@ class RunContext:
 
 
 def step_rows(
-    report: StepReport, phase: str, batch: int, replicas: Sequence[Replica], split: Split, judged_by: str = "held_out"
+    report: StepReport,
+    phase: str,
+    batch: int,
+    replicas: Sequence[Replica],
+    split: Split,
+    judged_by: str = "held_out",
+    words: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """The lines of metrics.jsonl for one step, one a replica. Those of inner folds are of the phase "inner"."""
     columns = {name: value.cpu().tolist() for name, value in report.figures.items()}
@@ -134,5 +141,9 @@ def step_rows(
         row |= {name: values[place] for name, values in columns.items()}
         if held_out and report.judged[place]:
             row[judged_by] = {name: values[place] for name, values in held_out.items()}
+        told = {name: table[place].tolist() for name, table in report.told.items()}
+        if "topics" in told:
+            told["topics"] = [" ".join(words[number] for number in topic if number >= 0) for topic in told["topics"]]
+        row |= told
         rows.append(row)
     return rows

@@ -46,7 +46,9 @@ from gpuclf.models.sequence.topic_chain import (
     maximised,
     sentence_scores,
     text_score,
+    topic_moves,
     topic_sums,
+    typical_words,
 )
 from gpuclf.models.sequence.topic_objective import TopicObjective
 from gpuclf.models.view_rows import ViewRows, view_rows
@@ -55,6 +57,7 @@ from gpuclf.ops.replica_vectors import replica_dots
 from gpuclf.ops.sparse_gradient import Columns
 
 _SMALL = 1 << 20  # weights of a replica up to which all is float64
+_WORDS_TOLD = 10  # of a topic
 _PARTS = (1.0, 0.25, 0.0625, 0.0)  # of the change of the content model that are tried
 
 
@@ -125,6 +128,11 @@ class ContentLearner:
     def ready(self, problem: Problem, state: ContentState) -> bool:
         """Whether the labels have been learnt from, so that the result is worth a judgement."""
         return state.count > self.em_iterations
+
+    def told(self, problem: Problem, state: ContentState) -> dict[str, Tensor]:
+        """The words of each topic, and how topics follow each other."""
+        model = _flat(self._leading(state).model)
+        return {"topics": typical_words(model, _WORDS_TOLD), "topic_moves": topic_moves(model)}
 
     def finished(self, problem: Problem, state: ContentState) -> Tensor:
         """J has risen by joint_tol of it at most, or the CRF has converged."""

@@ -151,3 +151,26 @@ def _over_words(values: Tensor) -> Tensor:
     """Σ over words and topics of (W+1, R, T): (R,)."""
     values = values.contiguous()
     return replica_dots([(values, torch.ones_like(values))])[0]
+
+
+def typical_words(model: TopicChain, count: int) -> Tensor:
+    """The words (R, T, count) int64 that tell a topic from the background, numbered as content words are, from 0.
+
+    Those with the highest φ_k(w) log(φ_k(w) / φ_0(w)), their part in the divergence of the two; -1 where a model has no
+    more of them.
+    """
+    known = model.known[1:, :, None]
+    words, background = model.words[1:], model.background[1:, :, None]
+    ratio = torch.where(known, words / background, 1.0).log()
+    part = (words * ratio).permute(1, 2, 0)
+    found = torch.sort(part, dim=2, descending=True, stable=True)
+    numbers = torch.where(found.values > 0, found.indices, -1)[:, :, :count]
+    return torch.nn.functional.pad(numbers, (0, count - numbers.shape[2]), value=-1)
+
+
+def topic_moves(model: TopicChain) -> Tensor:
+    """(R, T+1, T+1): probabilities from a topic, in the last row from the start, to a topic, in the last column to the
+    end of a review."""
+    rows = torch.cat([model.move, model.start[:, None]], 1)
+    last = torch.cat([model.stop, torch.zeros_like(model.stop[:, :1])], 1)
+    return torch.cat([rows, last[:, :, None]], 2)

@@ -21,6 +21,7 @@ from gpuclf.report.html.ranking_section import ranking_section
 from gpuclf.report.html.reliability_section import no_reliability, reliability_section
 from gpuclf.report.html.run_section import config_section, environment_section, seconds_text, timings_section
 from gpuclf.report.html.shell import shell
+from gpuclf.report.html.topic_section import topic_section
 from gpuclf.report.html.transition_section import transition_section
 from gpuclf.report.strict_json import number
 from gpuclf.report.summary import cell_label
@@ -113,6 +114,8 @@ def _sections(facts: PageFacts) -> Iterator[Section]:
         yield "features", "Top features", features_section(figures.weights, figures.feature_names, figures.classes)
     if figures.transitions is not None:
         yield "transitions", "Transitions", transition_section(figures.transitions, figures.classes)
+    if figures.topics is not None:
+        yield "topics", "Topics", topic_section(figures.topics)
     wrong = 0 if facts.confusion is None else int(facts.confusion.sum() - facts.confusion.diagonal().sum())
     if facts.confusion is not None:
         yield "mistakes", "Mistakes", mistakes_section(facts.mistakes, wrong, facts.probabilities)
