@@ -30,7 +30,6 @@ class ModelFacts:
     classes: Sequence[str]
     feature_names: Sequence[str] | None = None
     weights: Tensor | None = None
-    transitions: Tensor | None = None  # (K, K) of a chain
     confusion: Tensor | None = None
     options: Mapping[str, Any] = field(default_factory=dict)  # by config key
     sizes: Mapping[str, int] = field(default_factory=dict)  # documents, features …
@@ -39,6 +38,7 @@ class ModelFacts:
     tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node
     graph: Sequence[str] | None = None  # the product of tables that a decomposable model is
     forest: Mapping[str, Any] = field(default_factory=dict)  # metrics.json "forest"
+    transitions: Tensor | None = None  # (K, K) of a chain
     topics: TopicFacts | None = None  # of a content model
 
 
