@@ -183,6 +183,7 @@ def test_ids_are_unique_and_numbers_are_ids(tmp_path: Path) -> None:
     assert "id 'x' stands in line 1 already" in str(fault)
     assert "id '3' stands in line 1" in refused(tmp_path, {**empty, "review": 3}, empty, empty).message
     assert "no field named 'key' (data.id)" in refused(tmp_path, empty, id="key").message
+    assert only(reviews_of(tmp_path, empty, id="key", group="city", labelled=False)).ids == ["1:1"]  # to be answered
     grouped = reviews_of(tmp_path, {**empty, "city": "Rome"}, {**empty, "city": "Rome"}, group="city")
     assert only(grouped).groups == ["Rome", "Rome"]
 

@@ -65,18 +65,15 @@ class MarkedReview:
     sentences: tuple[MarkedSentence, ...]
 
 
-def read_review(line: str, id_field: str | None, group_field: str | None) -> MarkedReview:
-    """The review of a line. Raises BadReview, with the sentence where there is one."""
+def read_review(line: str, id_field: str | None, group_field: str | None, required: bool = True) -> MarkedReview:
+    """The review of a line. Raises BadReview, with the sentence where there is one; for a line without the fields that
+    are named only if they are `required`."""
     fields = _object(line)
-    id_fields = ID_FIELDS if id_field is None else (id_field,)
-    named = _name(fields, id_fields)
-    if id_field is not None and named is None:
-        raise BadReview(f"no field named {id_field!r} (data.id); found: {', '.join(map(repr, list(fields)[:20]))}")
+    named = _name(fields, ID_FIELDS if id_field is None else (id_field,))
     group = None if group_field is None else _name(fields, (group_field,))
-    if group_field is not None and group is None:
-        raise BadReview(
-            f"no field named {group_field!r} (data.group); found: {', '.join(map(repr, list(fields)[:20]))}"
-        )
+    for key, field, value in (("data.id", id_field, named), ("data.group", group_field, group)):
+        if required and field is not None and value is None:
+            raise BadReview(f"no field named {field!r} ({key}); found: {_listed(fields)}")
     return MarkedReview(named, _name(fields, BUSINESS_FIELDS), group, _sentences(fields))
 
 

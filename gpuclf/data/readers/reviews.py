@@ -70,13 +70,14 @@ class ReviewsParser:
 
     def parse(self, first: int, lines: Sequence[str]) -> None:
         """One review a line."""
-        id, group = self._intake.options.id, self._intake.options.group
+        options = self._intake.options
+        id, group = (None if ref is None else str(ref) for ref in (options.id, options.group))
         for line, text in enumerate(lines, first):
             if not text.strip(" \t\r"):
                 self._blank += 1
                 continue
             try:
-                review = read_review(text, None if id is None else str(id), None if group is None else str(group))
+                review = read_review(text, id, group, required=not self._intake.predicting)
                 sentences = self._checked(review)
             except BadReview as bad:
                 self._intake.bad(line, str(bad), bad.remedy or _REMEDY)
