@@ -133,7 +133,9 @@ def _lines(snippets: tuple[Snippet, ...], polarity: int | None) -> Iterator[Mark
 
 
 def _says_more(snippet: Snippet) -> bool:
-    return bool(snippet.sentence) and snippet.text in snippet.sentence and snippet.sentence != snippet.text
+    """Whether the sentence has words beside the snippet's."""
+    before, found, after = snippet.sentence.partition(snippet.text)
+    return bool(found) and any(char.isalnum() for char in before + after)
 
 
 def _marked(snippet: Snippet) -> Markup:

@@ -20,7 +20,7 @@ _ANEW = (
 )
 _CUT = re.compile(
     r"(?:,\s*)?\b(?:and\s+)?(?=(?:but|however|although|though|while|whereas|yet|except|because)\b)"
-    rf"|(?<=[;:])\s*|(?<=\s[-–—])\s+|--+\s*|(?<=[.!?])\s+|,\s+(?=(?:and\s+|so\s+)?{_ANEW})"
+    rf"|(?<=[;:])\s*|(?<=\s[-–—])\s+|--+\s*|(?<=[.!?])\s+(?-i:(?![a-z]))|,\s+(?=(?:and\s+|so\s+)?{_ANEW})"
     rf"|\b(?=(?:and|so)\s+{_ANEW})",
     re.IGNORECASE,
 )

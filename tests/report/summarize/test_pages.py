@@ -56,6 +56,12 @@ def test_a_page_shows_heads_supporters_and_what_is_not_counted() -> None:
     assert page.count("a", href="#aspect-0") == page.count("section", id="aspect-0") == 1
 
 
+def test_a_sentence_that_says_no_more_is_not_shown_again() -> None:
+    head = snippet("hot soup", sentence="“hot soup”!")
+    page = business_page(BusinessSummary("x", None, (AspectSummary("food", 1, 0, 0, (Cluster(1, 1, (head,), ()),)),)))
+    assert page.count("hot soup") == 1
+
+
 def test_names_and_texts_are_text() -> None:
     given = summary(EVIL, EVIL)
     clusters = (Cluster(-1, 1, (snippet(EVIL, review=EVIL, sentence=f"{EVIL} {EVIL}"),), ()),)

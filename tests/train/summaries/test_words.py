@@ -61,6 +61,7 @@ def test_lemmas_of_a_text() -> None:
         ("Yum!", "Yum", "Yum!"),
         ("Service: slow, loud, late.", "Service", "Service: slow, loud, late."),
         ("Great place -- we loved the decor.", "decor", "we loved the decor."),
+        ("The software is Sooo... not good. I like it.", "software", "The software is Sooo... not good."),
         ("Although the decor is dated, the food is fresh.", "food", "the food is fresh."),
     ],
 )
