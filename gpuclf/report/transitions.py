@@ -53,12 +53,12 @@ def print_transitions(console: Any, transitions: Tensor, classes: Sequence[str],
             for name in names[start : start + _COLUMNS]:
                 table.add_column(name, justify="right", no_wrap=True)
             for name, row in zip(names, transitions.tolist(), strict=True):
-                table.add_row(name, *(f"{weight:.2f}" for weight in row[start : start + _COLUMNS]))
+                table.add_row(name, *(f"{weight:z.2f}" for weight in row[start : start + _COLUMNS]))
             console.print(table, "")
         return
     table = Table("label", "favours after it", "avoids after it", box=None, pad_edge=False)
     for name, ends in zip(names, strongest(transitions, count), strict=True):
-        table.add_row(name, *(", ".join(f"{names[after]} {weight:.2f}" for after, weight in end) for end in ends))
+        table.add_row(name, *(", ".join(f"{names[after]} {weight:z.2f}" for after, weight in end) for end in ends))
     console.print(table, "")
 
 
@@ -82,6 +82,6 @@ def transition_figure(transitions: Tensor, classes: Sequence[str]) -> Figure:
             for row, column in torch.cartesian_prod(torch.arange(size), torch.arange(size)).tolist():
                 weight = float(transitions[row, column])
                 colour = "white" if abs(weight) > 0.6 * most else "black"
-                axes.text(column, row, f"{weight:.1f}", ha="center", va="center", fontsize=0.75 * font, color=colour)
+                axes.text(column, row, f"{weight:z.1f}", ha="center", va="center", fontsize=0.75 * font, color=colour)
         figure.colorbar(image, ax=axes, shrink=0.6, label="weight")
     return figure

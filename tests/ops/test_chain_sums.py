@@ -76,7 +76,7 @@ def test_equals_enumeration(device: torch.device, forbidden: bool) -> None:
 
 
 @pytest.mark.parametrize("name", LENGTHS)
-@pytest.mark.parametrize(("replicas", "classes"), [(1, 1), (3, 2), (2, 17)])
+@pytest.mark.parametrize(("replicas", "classes"), [(1, 1), (3, 2), (2, 17), (1, 28)])
 def test_equals_reference(device: torch.device, name: str, replicas: int, classes: int) -> None:
     given = chain(LENGTHS[name], replicas, classes, device)
     assert_same(chain_sums(*given), reference.chain_sums(*given))

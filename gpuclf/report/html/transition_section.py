@@ -33,7 +33,7 @@ def transition_section(transitions: Tensor, classes: Sequence[str]) -> Markup:
 
 
 def _ends(end: Sequence[tuple[int, float]], classes: Sequence[str]) -> str:
-    return ", ".join(f"{name_text(classes[after], 20)} {weight:.2f}" for after, weight in end) or "(none)"
+    return ", ".join(f"{name_text(classes[after], 20)} {weight:z.2f}" for after, weight in end) or "(none)"
 
 
 def _map(transitions: Tensor, names: Sequence[str]) -> Markup:
@@ -55,7 +55,7 @@ def _map(transitions: Tensor, names: Sequence[str]) -> Markup:
             told = tag("title", f"{names[row]} → {names[column]}: {weight:.4g}")
             shade = round(0.05 + 0.85 * abs(weight) / most, 3)
             box = tag("rect", told, x=x, y=y, width=side - 1, height=side - 1, fill_opacity=shade)
-            text = f"{weight:.1f}" if few else ""
+            text = f"{weight:z.1f}" if few else ""
             number = tag("text", text, x=x + side / 2 - 0.5, y=y + side / 2 + 4, text_anchor="middle") if few else None
             content.append(tag("g", box, number, class_="right" if weight > 0 else "wrong"))
     width = margin + extent + 8
