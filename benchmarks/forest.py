@@ -68,14 +68,15 @@ OURS: dict[str, dict[str, Any]] = {
         "learning_rate": 0.15,
     },
 }
+SEARCHED = {"max_depth": 10, "eta": 0.2, "colsample_bynode": 0.5}
 PEERS: dict[str, tuple[str, dict[str, Any]]] = {  # the package that must be there, and the settings
     "scikit-learn random forest, one-hot, 16 trees": ("sklearn", {"n_estimators": 16}),
     "scikit-learn extra trees, one-hot": ("sklearn", {}),
     "scikit-learn HistGradientBoosting, codes": ("sklearn", {}),
     "XGBoost, 40 rounds": ("xgboost", {"rounds": 40}),
     "XGBoost, 100 rounds": ("xgboost", {"rounds": 100}),
-    "XGBoost, depth 10, eta 0.2, 30 rounds": ("xgboost", {"rounds": 30, "max_depth": 10, "eta": 0.2}),
-    "XGBoost, depth 14, 20 rounds": ("xgboost", {"rounds": 20, "max_depth": 14}),
+    "XGBoost, depth 10, eta 0.2, half of the inputs a node, 30 rounds": ("xgboost", {**SEARCHED, "rounds": 30}),
+    "XGBoost, depth 10, eta 0.2, half of the inputs a node, 50 rounds": ("xgboost", {**SEARCHED, "rounds": 50}),
     "LightGBM, by hand, 100 rounds": ("lightgbm", {"n_estimators": 100}),
     "CatBoost, 100 rounds": ("catboost", {"iterations": 100}),
 }
