@@ -28,6 +28,13 @@ import torch
 
 from benchmarks.green import ROOT, require_green
 from benchmarks.measure import markdown_table, surroundings
+from gpuclf.features.rows import ReviewRows
+from gpuclf.metrics.clustering import clustering_confusion, clustering_figures
+from gpuclf.models.sequence.content_predictor import ContentPredictor
+from gpuclf.train.labelled_file import read_labelled
+from gpuclf.train.model_file import load_model
+from gpuclf.train.observer import SilentObserver
+from gpuclf.train.stopwatch import Stopwatch
 
 TESTS = ["tests/ops/test_chain_sums.py", "tests/models/test_content.py", "tests/models/test_decoding.py"]
 SEEDS = [0, 1, 2]
@@ -128,7 +135,8 @@ def run(setting: Setting, data: Path, out: Path, chosen: dict[str, Any], folds: 
     train(final, folder / "final")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    record = {"options": options, "folds": best["mean"]["aspect_f1"], "seconds": seconds, **tested(folder / "final")}
+    record = {"options": options, "folds": best["mean"]["aspect_f1"], "seconds": seconds}
+    record |= {**tested(folder / "final"), "topics": topics(folder / "final", data)}
     (folder / "record.json").write_text(json.dumps(record))
     return record
 
@@ -155,6 +163,33 @@ def tested(folder: Path) -> dict[str, Any]:
     }
 
 
+def topics(folder: Path, data: Path) -> dict[str, float]:
+    """How the likeliest topics of the test reviews' sentences go with the aspect that most of their marked tokens have:
+    purity (many-to-one), V, and the share of the most frequent aspect, which one topic for all would have."""
+    model = load_model(folder, torch.device("cpu"))
+    if not isinstance(model.predictor, ContentPredictor):
+        return {}
+    encoded = read_labelled(
+        model, model.data, data / "semeval16_restaurants_test.jsonl.gz", "test", SilentObserver(), Stopwatch()
+    )
+    rows = encoded.rows
+    assert isinstance(rows, ReviewRows)
+    assert encoded.labels is not None
+    number = {name: place for place, name in enumerate(model.classes)}
+    labels = torch.tensor([number[name] for name in encoded.labels])
+    sentence = torch.repeat_interleave(rows.starts.diff())
+    counts = torch.zeros(rows.reviews.num_sentences, len(number), dtype=torch.int64)
+    counts.index_put_((sentence, labels), torch.ones_like(labels), accumulate=True)
+    counts[:, number["NONE"]] = 0
+    gold = torch.where(counts.sum(1) > 0, counts.argmax(1), -1)
+    reviews = torch.arange(rows.reviews.num_reviews)
+    posterior = model.predictor.topic_posteriors(rows, reviews)[:, 0]
+    confusion = clustering_confusion(posterior.argmax(1), gold, posterior.shape[1], len(number))
+    found = clustering_figures(confusion[None])
+    one = confusion.sum(0).max() / confusion.sum()
+    return {"purity": float(found.many_to_one[0]), "v": float(found.v_measure[0]), "one topic": float(one)}
+
+
 def table(records: dict[str, dict[str, Any]]) -> str:
     """The figures of all settings."""
     rows = []
@@ -164,9 +199,21 @@ def table(records: dict[str, dict[str, Any]]) -> str:
         recall = " ".join(f"{aspect} {value:.2f}" for aspect, value in found["by_class"].items())
         rows.append(
             [name, options, f"{found['folds']:.3f}", f"{fmean(found['seeds']):.3f}", each, f"{found['precision']:.3f}",
-             f"{found['recall']:.3f}", recall, f"{found['seconds']:.0f}"]
+             f"{found['recall']:.3f}", recall, " ".join(f"{v:.2f}" for v in found["topics"].values()) or "-",
+             f"{found['seconds']:.0f}"]
         )  # fmt: skip
-    head = ["setting", "chosen by folds", "F1 of folds", "test F1", "seeds", "P", "R", "recall by aspect", "CPU s"]
+    head = [
+        "setting",
+        "chosen by folds",
+        "F1 of folds",
+        "test F1",
+        "seeds",
+        "P",
+        "R",
+        "recall by aspect",
+        "topics: purity, V, one",
+        "CPU s",
+    ]
     return markdown_table(head, rows)
 
 

@@ -39,6 +39,7 @@ from gpuclf.models.sequence.review_texts import (
 )
 from gpuclf.models.sequence.topic_chain import (
     TopicChain,
+    TopicCounts,
     assigned,
     counts_of,
     expected_score,
@@ -131,7 +132,7 @@ class ContentLearner:
 
     def told(self, problem: Problem, state: ContentState) -> dict[str, Tensor]:
         """The words of each topic, and how topics follow each other."""
-        model = _flat(self._leading(state).model)
+        model = _flat(self._chosen(state).model)
         return {"topics": typical_words(model, _WORDS_TOLD), "topic_moves": topic_moves(model)}
 
     def finished(self, problem: Problem, state: ContentState) -> Tensor:
@@ -145,7 +146,7 @@ class ContentLearner:
     def result(self, problem: Problem, state: ContentState) -> ContentPredictor:
         made, classes = _views(state.crf), problem.num_classes
         width = made.width + 1
-        objective, content = self._objective(problem, state), _flat(self._leading(state).model)
+        objective, content = self._objective(problem, state), _flat(self._chosen(state).model)
         copies = state.crf.point.unflatten(2, (-1, classes))
         scaled = torch.cat([copies[:, :, :1], objective.ratio.to(copies.dtype)[:, None, None] * copies[:, :, 1:]], 2)
         weights = scaled[:width].clone()
@@ -240,9 +241,6 @@ class ContentLearner:
             text=state.text[number, best].unsqueeze(1),
         )
 
-    def _leading(self, state: ContentState) -> ContentState:
-        return self._chosen(state)
-
     def _entered(self, problem: Problem, state: ContentState) -> ContentState:
         """The second stage's objective and posteriors of what the first one has found."""
         objective = self._objective(problem, state)
@@ -293,24 +291,22 @@ class ContentLearner:
         fit = replica_dots([(posterior.contiguous(), state.fits)])[0]
         return 0.5 * replica_dots([(point, point)])[0] - option(problem, "model.C", self.C) * fit
 
-    def _expected_value(self, model: TopicChain, share: Tensor, counts: object) -> Tensor:
-        return expected_score(model, share, counts) + log_prior(model, self.smoothing)  # type: ignore[arg-type]
+    def _expected_value(self, model: TopicChain, share: Tensor, counts: TopicCounts) -> Tensor:
+        """The content model's part of the bound, (R,)."""
+        return expected_score(model, share, counts) + log_prior(model, self.smoothing)
 
     def _expected(self, problem: Problem, state: ContentState, made: TrainingTexts) -> ContentState:
         """With the posteriors of topics given words and labels, and J."""
         model, texts, scale = _flat(state.model), made.texts, self._scale(problem)
         nodes, moves = sentence_scores(model, self._share(problem), texts), model.move.log()
-        own, labelled = made.sentences, made.labelled
+        own, labelled, starts = made.sentences, made.labelled, texts.starts
         with_labels = scale[:, None] * nodes[:own] + state.fits
-        starts, weights = texts.starts, made.weights
-        told = chain_sums(with_labels, starts[: labelled + 1], scale[:, None, None] * moves, weights[:labelled])
-        rest = chain_sums(
-            nodes[own:].contiguous(), starts[labelled:] - starts[labelled], moves, weights[labelled:].contiguous()
+        weights, others = made.weights[:labelled], made.weights[labelled:].contiguous()
+        told = chain_sums(with_labels, starts[: labelled + 1], scale[:, None, None] * moves, weights)
+        rest = chain_sums(nodes[own:].contiguous(), starts[labelled:] - starts[labelled], moves, others)
+        read = replica_dots(
+            [(weights[..., None], told.log_norm[..., None]), (others[..., None], rest.log_norm[..., None])]
         )
-        read = [
-            replica_dots([(w[..., None], s.log_norm[..., None])])[0]
-            for w, s in ((weights[:labelled], told), (weights[labelled:].contiguous(), rest))
-        ]
         point = state.crf.point[1:]
         penalty = 0.5 * replica_dots([(point, point)])[0] / option(problem, "model.C", self.C)
         joint = read[0] + scale * (read[1] + log_prior(model, self.smoothing)) - penalty
@@ -323,7 +319,7 @@ class ContentLearner:
 
     def _objective(self, problem: Problem, state: ContentState) -> TopicObjective:
         """F under the posteriors and the content model of a state."""
-        rows, leading = review_rows(problem), self._leading(state)
+        rows, leading = review_rows(problem), self._chosen(state)
         dtype = state.crf.point.dtype
         posterior = leading.probability[: rows.reviews.num_sentences, :, 0]
         topical = _flat(leading.model).topical(self._share(problem)).to(dtype)
