@@ -10,6 +10,7 @@ from torch import Tensor
 from gpuclf.metrics.ranking import log_probabilities
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.models.sequence.chain_predictor import ChainPredictor
+from gpuclf.models.sequence.content import ContentOptions
 from gpuclf.models.sequence.content_predictor import ContentPredictor
 from gpuclf.report.content_topics import moves_figure, topic_facts, topics_markdown
 from gpuclf.report.ending import ending
@@ -52,7 +53,10 @@ def model_weights(model: Model) -> Any:
 
 
 def seeks_optimum(model: Model) -> bool:
-    """Whether the learner steps until an objective is at its least, max_iter being the most that it may."""
+    """Whether the learner steps until an objective is at its least, max_iter being the most that it may. Joint EM has
+    a number of rounds."""
+    if isinstance(model.options, ContentOptions) and model.options.content == "joint":
+        return False
     return "max_iter" in type(model.options).model_fields
 
 
