@@ -33,8 +33,8 @@ OUT_OF_TIME = "time_budget"
 class StepReport:
     """What one step did: figures by name, each (A,), of the replicas at `positions` (A,) in the batch.
 
-    held_out figures are those of the replicas whose turn it was: judged (A,) bool. told: what the learner tells of
-    them, every few steps.
+    held_out figures are those of the replicas whose turn it was, judged (A,) bool, and NaN for others. told: what the
+    learner tells of them, every few steps.
     """
 
     step: int
@@ -163,12 +163,18 @@ class BatchLoop:
         nobody = torch.zeros(len(self._problem.replicas), dtype=torch.bool)
         if self._held_out is None:
             return nobody
-        with self._watch.timed("evaluate"):
-            measured = self._held_out.metrics(predictor, self._problem.replicas)
-        self._latest = {
-            name: value.cpu().to(torch.float64).masked_fill(diverged, torch.nan) for name, value in measured.items()
-        }
         stopping, judged = self._options.early_stopping, torch.nonzero(self._judged).flatten()
+        replicas = self._problem.replicas
+        with self._watch.timed("evaluate"):
+            if judged.numel() == len(replicas):
+                measured = self._held_out.metrics(predictor, replicas)
+            else:
+                measured = self._held_out.metrics(take_replicas(predictor, judged), replicas.take(judged))
+        none = torch.full((len(replicas),), torch.nan, dtype=torch.float64)
+        self._latest = {
+            name: none.index_copy(0, judged, value.cpu().to(torch.float64)).masked_fill(diverged, torch.nan)
+            for name, value in measured.items()
+        }
         figures = {name: value[judged] for name, value in self._latest.items()}
         if stopping is None:
             self._remember(self._alive[judged], figures)

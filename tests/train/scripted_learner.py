@@ -79,8 +79,10 @@ class ScriptedHeldOut:
 
     def __init__(self, accuracy: list[list[float]]):
         self._accuracy = torch.tensor(accuracy, dtype=torch.float64)
+        self.seen: list[list[int]] = []
 
     def metrics(self, predictor: ScriptedPredictor, replicas: Replicas) -> dict[str, Tensor]:
+        self.seen.append(replicas.seed.tolist())
         return {"accuracy": self._accuracy[replicas.seed, predictor.value.long() - 1]}
 
 

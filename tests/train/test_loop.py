@@ -122,5 +122,8 @@ def test_a_replica_that_finishes_brings_the_others_no_evaluation() -> None:
     outcome, reports, _ = run(ScriptedLearner([[0.5] * 6] * 2, [2, 9]), options, 6, held_out, replicas=2)
     assert [report.step for report in reports if report.held_out is not None] == [2, 3, 6]
     assert reports[1].judged.tolist() == [True, False]
+    assert reports[1].held_out is not None
+    assert reports[1].held_out["accuracy"].isnan().tolist() == [False, True]
+    assert held_out.seen == [[0], [1], [1]]  # not even measured
     assert outcome.steps == [2, 6]
     assert outcome.held_out["accuracy"].tolist() == [0.5, 0.4]
