@@ -144,3 +144,11 @@ def test_the_bundled_sentences_read_whole(part, records, tokens):
         found = {tag for chunk in reader.chunks() for tag in chunk.sentences.gold}
         assert (reader.report.records, reader.report.tokens, len(found)) == (records, tokens, tags)
         assert "X" in found if column == "upos" else "HYPH" in found
+
+
+def test_further_columns(tmp_path):
+    found = read(write(tmp_path / "t.conllu", f"{ONE}\n"), format="conllu", gold="upos", inputs=["xpos", "lemma"])
+    assert [chunk.sentences.inputs for chunk in found.chunks] == [
+        {"xpos": ["V", "P", "S", "D", "N"], "lemma": ["vamos", "nos", "a", "el", "mar"]}
+    ]
+    assert "no column 'pos'" in str(refusal(write(tmp_path / "u.conllu", ONE), format="conllu", inputs=["pos"]))
