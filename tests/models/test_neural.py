@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -275,11 +276,62 @@ def test_a_batch_size_is_found() -> None:
     assert [plan.batch_of(n) for n in (10, 6_400, 6_401, 12_801, 10**6)] == [32, 32, 64, 128, 512]
 
 
-def test_products_in_bfloat16_are_near_those_in_float32() -> None:
-    made = problem([2], [0], {})
+SMALL_CNN = {"embedding_dim": 4, "filters": 3}
+
+
+@pytest.mark.parametrize("options", [FeedforwardOptions(hidden=(6, 6)), TextCnnOptions(**SMALL_CNN, layers=2)])
+def test_products_in_bfloat16_are_near_those_in_float32(options: NeuralOptions) -> None:
+    made = problem([2], [0], {}, reads="tokens" if isinstance(options, TextCnnOptions) else "sparse")
     scores = [
-        all_scores(trained(FeedforwardOptions(hidden=(6, 6)), made, precision=precision)[0], made)
+        all_scores(trained(options, made, precision=precision, max_epochs=1)[0], made)
         for precision in ("float32", "bfloat16")
     ]
     assert not torch.equal(scores[0], scores[1])
     torch.testing.assert_close(scores[0], scores[1], rtol=0.05, atol=0.05)
+
+
+@pytest.mark.slow
+def test_a_compiled_network_learns_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of torch.compile the part that reads our code; its own compilers would take a minute."""
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
+    made = problem([2], [0], {}, reads="tokens")
+    options = TextCnnOptions(**SMALL_CNN, hidden=(3,), dropout=0.3)
+    scores = [all_scores(trained(options, made, compile=compiled)[0], made) for compiled in (False, True)]
+    torch.testing.assert_close(scores[0], scores[1], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("clip", [0.01, 1e6])
+def test_a_gradient_is_clipped_to_its_norm(clip: float) -> None:
+    """3.43: one step of rate 1 over all documents moves the weights by the gradient, of the norm reported or `clip`."""
+    made, options = problem([2], [0], {}), FeedforwardOptions(hidden=(6,))
+    learner = options.build(
+        TrainOptions(optimizer="sgd", learning_rate=1.0, batch=1000, max_epochs=1, clip_norm=clip), NAMES
+    )
+    begin, end = learner.init(made), learner.step(made, learner.init(made))
+    moved = [(getattr(end, name) - getattr(begin, name)).square().sum() for name in ("table", "parameters")]
+    norm = float(learner.progress(made, end)["gradient_norm"])
+    assert norm > 0.02
+    assert float(torch.stack(moved).sum().sqrt()) == pytest.approx(min(norm, clip), rel=1e-4)
+
+
+def test_weights_decay_and_offsets_do_not() -> None:
+    options = FeedforwardOptions(hidden=(4, 4), norm="layer", connection="highway")
+    network = Network(options.shape(), 3)
+    sizes = [shape.numel() for shape in network.shapes.values()]
+    marks = network.decayed(torch.float32, torch.device("cpu")).split(sizes)
+    decayed = {name for name, mark in zip(network.shapes, marks, strict=True) if bool(mark.all())}
+    assert decayed == {"head.hidden.1.linear.weight", "head.hidden.1.gate.weight", "head.output.weight"}
+    assert all(name in decayed or not mark.any() for name, mark in zip(network.shapes, marks, strict=True))
+
+
+def test_word_vectors_are_tuned_or_stay_as_they_were_given() -> None:
+    made = problem([2], [0], {}, reads="tokens")
+    draw = torch.Generator().manual_seed(0)
+    vectors = torch.randn(made.rows.num_features, 4, generator=draw)
+    vectors[0] = torch.nan  # the unknown word has none
+    made = replace(made, feature_vectors=vectors)
+    tables = [trained(TextCnnOptions(**SMALL_CNN, embeddings=how), made)[0].table[0] for how in ("frozen", "tuned")]  # type: ignore[arg-type]
+    used = made.views.col_scale[2] != 0  # type: ignore[index]
+    used[0] = False
+    assert torch.equal(tables[0][used], vectors[used])
+    assert not torch.isclose(tables[1][used], vectors[used]).any(1).all()

@@ -82,6 +82,7 @@ class Network:
         self.buffers = {name: t.shape for name, t in self.module.named_buffers() if not name.endswith(_COUNTER)}
         self._counters = [name for name, _ in self.module.named_buffers() if name.endswith(_COUNTER)]
         self._run: Any = self._loss
+        self._plain = False
 
     @property
     def num_parameters(self) -> int:
@@ -102,7 +103,9 @@ class Network:
         return {**_views(parameters, self.shapes), **_views(buffers, self.buffers)}
 
     def compile(self) -> None:
-        """Loss and gradients by torch.compile from now on; shapes may differ from portion to portion."""
+        """Loss and gradients by torch.compile from now on, of torch's operations alone; shapes may differ from portion
+        to portion."""
+        self._plain = True
         self._run = torch.compile(self._loss, dynamic=True)
 
     def scores(self, parameters: Tensor, buffers: Tensor, sums: Tensor, entries: Entries) -> Tensor:
@@ -184,7 +187,7 @@ class Network:
             x = sums[r].detach().requires_grad_(wants_sums)
             item = _taken(portion, r)
             with torch.autocast(sums.device.type, torch.bfloat16, enabled=low):
-                loss, seen = self._run(leaves, _views(buffers[r], self.buffers), x, item, kind, False)
+                loss, seen = self._run(leaves, _views(buffers[r], self.buffers), x, item, kind, self._plain)
             wanted = [*leaves.values(), *([x] if wants_sums else [])]
             grads = torch.autograd.grad(loss, wanted)
             flat = [grad.reshape(-1) for grad in grads[: len(leaves)]]
