@@ -4,11 +4,12 @@
 
 DATA holds reviews/{condensr_snippets,product_reviews_1,product_reviews_2}.jsonl.gz and semeval16_restaurants_{train,
 test}.jsonl.gz there; $GPUCLF_DATA or ../shared/data where not given. The snippets are what the demo of Sauper et al.
-2010 gave out: 2,927 restaurants, whose clusters and labels are silver, not gold. Settings were chosen on the first 400;
-measured are ten from the 401st on, and N (default 100). Two readings of silver: the clusters within an aspect (groups
-with two of them at least; figures of groups are averaged by their snippets), and the aspects as labels of all snippets
-of a restaurant. The peer clusters each group by itself, on tf-idf of words over the same snippets (KMeans, n_init=10;
-for automatic k the best silhouette); ours takes all groups at once. Processor seconds of both include making vectors.
+2010 gave out: 2,927 restaurants, whose clusters and labels are silver, not gold. Settings were chosen on the first 700,
+the learnt similarity is learnt from the first 2,000; measured are the last ten, and the last N (default 100). Two
+readings of silver: the clusters within an aspect (groups with two of them at least; figures of groups are averaged by
+their snippets), and the aspects as labels of all snippets of a restaurant. The peer clusters each group by itself, on
+tf-idf of words over the same snippets (KMeans, n_init=10; for automatic k the best silhouette); ours takes all groups
+at once. Processor seconds of both include making vectors.
 
 Polarity: the sign of the head of each silver cluster (1, 0 or -1; 0 is mostly "none was found"), and of the spans of
 SemEval-2016, whose snippets are cut from their sentences as `gpuclf summarize` does. The lexicon has its words from
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import html
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +42,8 @@ from gpuclf.metrics.clustering import clustering_confusion, clustering_figures
 from gpuclf.train.summaries.clusters import ClusterOptions, cluster_groups
 from gpuclf.train.summaries.lexicon import polarity_of
 from gpuclf.train.summaries.polarity import strengths
-from gpuclf.train.summaries.snippet_file import read_snippets
+from gpuclf.train.summaries.similarity import Taught, learnt_rows
+from gpuclf.train.summaries.snippet_file import read_clusters
 from gpuclf.train.summaries.snippets import Snippet
 from gpuclf.train.summaries.summary import summarise
 from gpuclf.train.summaries.vectors import snippet_rows
@@ -48,7 +51,7 @@ from gpuclf.train.summaries.windows import snippet_span
 
 TESTS = ["tests/ops/test_gram_clusters.py", "tests/train/summaries/test_summary.py"]
 SIGNS = {"positive": 1, "neutral": 0, "negative": -1}
-SEEN = 400  # businesses on which settings were chosen
+LEARNT_FROM = 2000  # businesses whose silver clusters teach the similarity
 MOST = 12  # clusters that automatic k tries, for both
 
 
@@ -71,8 +74,9 @@ class Silver:
         return [len(self.gold[group].unique()) for group in self.groups]
 
 
-def silver_groups(snippets: Sequence[Snippet], clusters: Sequence[int], *, by_aspect: bool) -> Silver:
+def silver_groups(silver: Taught, *, by_aspect: bool) -> Silver:
     """Groups of two snippets at least, with two silver clusters (or aspects) at least."""
+    snippets, clusters = silver.snippets, silver.clusters
     members: dict[tuple[str, str], list[int]] = {}
     for place, snippet in enumerate(snippets):
         members.setdefault((snippet.business, snippet.aspect if by_aspect else ""), []).append(place)
@@ -99,23 +103,24 @@ def json_lines(file: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def read_silver(file: Path, businesses: int) -> tuple[list[Snippet], list[int], list[tuple[str, int]]]:
-    """Snippets of so many businesses as `gpuclf summarize --snippets` reads them, the silver cluster of each, and the
-    heads of all businesses with their signs."""
-    records = list(json_lines(file))
-    names = {record["restaurant"] for record in records[SEEN : SEEN + businesses]}
-    every = read_snippets(file)
-    clusters = [number for record in records for number, cluster in enumerate(record["clusters"]) for _ in cluster]
-    given = [one for record in records for cluster in record["clusters"] for one in cluster]
-    assert len(given) == len(every)
-    heads = [(snippet.text, one["polarity"]) for snippet, one in zip(every, given, strict=True) if "polarity" in one]
-    kept = [place for place, snippet in enumerate(every) if snippet.business in names]
-    return [every[place] for place in kept], [clusters[place] for place in kept], heads
+def read_silver(file: Path, businesses: slice) -> Taught:
+    """Snippets of some businesses with their silver clusters, as `gpuclf summarize --learn-from` reads them."""
+    every = read_clusters(file)
+    names = set(list(dict.fromkeys(snippet.business for snippet in every.snippets))[businesses])
+    kept = [place for place, snippet in enumerate(every.snippets) if snippet.business in names]
+    return Taught([every.snippets[place] for place in kept], [every.clusters[place] for place in kept])
 
 
-def ours(silver: Silver, options: ClusterOptions, *, same_k: bool) -> list[list[int]]:
+def read_heads(file: Path) -> list[tuple[str, int]]:
+    """The heads of all silver clusters with their signs."""
+    given = [one for record in json_lines(file) for cluster in record["clusters"] for one in cluster]
+    return [(html.unescape(one["phrase"]), one["polarity"]) for one in given if "polarity" in one]
+
+
+def ours(silver: Silver, options: ClusterOptions, taught: Taught | None = None, *, same_k: bool) -> list[list[int]]:
     """Labels of each group; with same_k those of the silver number, a batch for each number."""
-    rows = snippet_rows(silver.texts, options.word_share)
+    share = options.word_share
+    rows = snippet_rows(silver.texts, share) if taught is None else learnt_rows(silver.texts, taught, share)
     first, sizes = torch.tensor(silver.first), torch.tensor(silver.sizes)
     keys = torch.arange(sizes.numel())
     if not same_k:
@@ -171,8 +176,8 @@ def figures(silver: Silver, found: Sequence[Sequence[int]]) -> list[str]:
     return [*(f"{value:.3f}" for value in means), f"{np.mean(counts):.2f}"]
 
 
-def compare(title: str, silver: Silver, *, automatic_peer: bool) -> None:
-    """The table of one reading."""
+def compare(title: str, silver: Silver, taught: Taught | None, *, automatic_peer: bool) -> None:
+    """The table of one reading. taught: clusters to learn the similarity from, where they are of the same kind."""
     size = f"{len(silver.texts):,} snippets in {len(silver.sizes):,} groups"
     print(f"\n{title}: {size}, {np.mean(silver.wanted):.2f} silver clusters a group\n", flush=True)
     kmeans, linkage = ClusterOptions(), ClusterOptions(method="linkage")
@@ -183,6 +188,11 @@ def compare(title: str, silver: Silver, *, automatic_peer: bool) -> None:
         ("k-means, automatic k", lambda: ours(silver, kmeans, same_k=False)),
         ("average linkage, threshold", lambda: ours(silver, linkage, same_k=False)),
     ]
+    if taught is not None:
+        work += [
+            ("k-means, learnt similarity, silver k", lambda: ours(silver, kmeans, taught, same_k=True)),
+            ("k-means, learnt similarity, automatic k", lambda: ours(silver, kmeans, taught, same_k=False)),
+        ]
     if automatic_peer:
         work.insert(3, ("scikit-learn, automatic k", lambda: peer(silver, same_k=False)))
     table = []
@@ -239,7 +249,7 @@ def bundled() -> Silver:
                     begin, stop = snippet_span(text, start, end)
                     snippets.append(Snippet(about, aspect, text[begin:stop]))
                     names.append(aspect)
-    return silver_groups(snippets, _numbers(names), by_aspect=False)
+    return silver_groups(Taught(snippets, _numbers(names)), by_aspect=False)
 
 
 def agreement(pairs: Sequence[tuple[int, int]]) -> list[str]:
@@ -295,23 +305,19 @@ def main() -> None:
     print(surroundings(torch.device("cpu")))
     data = arguments.data / "reviews"
     file = data / "condensr_snippets.jsonl.gz"
-    ten, clusters_of_ten, heads = read_silver(file, 10)
-    sample = bundled()
-    summarised(ten, "ten restaurants")  # compiles the kernels
-    summarised(ten, "ten restaurants, again")
-    more, clusters, _ = read_silver(file, arguments.businesses)
-    summarised(more, f"{arguments.businesses} restaurants")
     count = arguments.businesses
-    readings = [
-        ("ten restaurants, clusters within aspects", silver_groups(ten, clusters_of_ten, by_aspect=True), True),
-        ("ten restaurants, aspects as labels", silver_groups(ten, clusters_of_ten, by_aspect=False), True),
-        (f"{count} restaurants, clusters within aspects", silver_groups(more, clusters, by_aspect=True), False),
-        (f"{count} restaurants, aspects as labels", silver_groups(more, clusters, by_aspect=False), False),
-        ("bundled reviews of products, aspects as labels", sample, True),
-    ]
-    for title, silver, whole in readings:
-        compare(title, silver, automatic_peer=whole)
-    judge(data, heads)
+    ten, more = read_silver(file, slice(-10, None)), read_silver(file, slice(-count, None))
+    taught = read_silver(file, slice(LEARNT_FROM))
+    summarised(ten.snippets, "ten restaurants")  # compiles the kernels
+    summarised(ten.snippets, "ten restaurants, again")
+    summarised(more.snippets, f"{count} restaurants")
+    within, labels = "clusters within aspects", "aspects as labels"
+    compare(f"ten restaurants, {within}", silver_groups(ten, by_aspect=True), None, automatic_peer=True)
+    compare(f"ten restaurants, {labels}", silver_groups(ten, by_aspect=False), None, automatic_peer=True)
+    compare(f"{count} restaurants, {within}", silver_groups(more, by_aspect=True), taught, automatic_peer=False)
+    compare(f"{count} restaurants, {labels}", silver_groups(more, by_aspect=False), None, automatic_peer=False)
+    compare(f"bundled reviews of products, {labels}", bundled(), None, automatic_peer=True)
+    judge(data, read_heads(file))
 
 
 def _arguments() -> argparse.Namespace:

@@ -98,6 +98,10 @@ def test_the_same_bits_again_and_with_other_options(gpuclf: Gpuclf) -> None:
             gpuclf.done("summarize", "--snippets", file, "--out", out, "--method", method)
             made.append({path.name: path.read_bytes() for path in out.iterdir()})
         assert made[0] == made[1]
+    clusters = [[{"label": "food", "phrase": "great pizza"}, {"label": "food", "phrase": "The pizza was great"}]]
+    taught = gpuclf.text("taught.jsonl", lines({"business": "B", "clusters": clusters}))
+    gpuclf.done("summarize", "--snippets", file, "--out", gpuclf.folder / "learnt", "--learn-from", taught)
+    assert str(taught) in (gpuclf.folder / "learnt" / "summary.json").read_text(encoding="utf-8")
     out = gpuclf.folder / "merged"
     gpuclf.done("summarize", "--snippets", file, "--out", out, "--method", "linkage", "--threshold", "0")
     food = strict_json((out / "summary.json").read_bytes())["businesses"][0]["aspects"][0]

@@ -37,6 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold", type=float, metavar="T", help="linkage, auto: the mean cosine that merges (default 0.1)"
     )
+    parser.add_argument(
+        "--learn-from",
+        type=Path,
+        metavar="FILE",
+        help="snippets that are clustered already, from which it is learnt what makes snippets alike",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of kmeans (default 0)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
 

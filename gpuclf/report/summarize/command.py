@@ -21,7 +21,7 @@ from gpuclf.train.model_file import Model, load_model
 from gpuclf.train.summaries.clusters import ClusterOptions
 from gpuclf.train.summaries.extraction import extract_snippets
 from gpuclf.train.summaries.polarity import class_signs, strengths
-from gpuclf.train.summaries.snippet_file import read_snippets
+from gpuclf.train.summaries.snippet_file import read_clusters, read_snippets
 from gpuclf.train.summaries.summary import BusinessSummary, summarise
 
 INDEX = "index.html"
@@ -42,6 +42,7 @@ def summarize(arguments: argparse.Namespace, stop: Any) -> int:
     if arguments.sentiment is not None:
         sentiment = load_model(arguments.sentiment.absolute(), device)
         class_signs(sentiment, arguments.sentiment)
+    taught = None if arguments.learn_from is None else read_clusters(resolve_path(arguments.learn_from))
     if arguments.snippets is not None:
         snippets = read_snippets(file)
     else:
@@ -49,7 +50,7 @@ def summarize(arguments: argparse.Namespace, stop: Any) -> int:
         snippets = extract_snippets(load_model(run, device), arguments.folder, file)
     stop.raise_if_requested()
     found = strengths(snippets, sentiment, arguments.sentiment)
-    summaries = summarise(snippets, found, options, device)
+    summaries = summarise(snippets, found, options, device, taught)
     stop.raise_if_requested()
     write_folder(out, _files(summaries, file, _made_from(arguments, file, options), stop))
     print(f"wrote {out / RECORD}")
@@ -116,5 +117,6 @@ def _made_from(arguments: argparse.Namespace, file: Path, options: ClusterOption
         "file": as_written(file),
         "run": None if arguments.folder is None else str(arguments.folder),
         "sentiment": "lexicon" if arguments.sentiment is None else str(arguments.sentiment),
+        "learnt_from": None if arguments.learn_from is None else str(arguments.learn_from),
         "clustering": clustering,
     }

@@ -2,7 +2,8 @@
 
 Plain     {"business": …, "snippets": [{"aspect": …, "text": …, "review"?: …, "sentence"?: …, "polarity"?: …}]}
 Condensr  {"restaurant": …, "clusters": [[{"label": …, "phrase": …}]]}: what the demo of Sauper et al. gave out. Its
-          clusters and polarities are not looked at, since these are what is made anew; its texts are HTML.
+          polarities are not looked at, and its clusters only to learn from them, since these are what is made anew;
+          its texts are HTML.
 
 polarity is 1, 0 or -1, or positive, neutral or negative. gzip and zstd are read as they are. Other fields are ignored.
 """
@@ -19,9 +20,11 @@ from gpuclf.data.paths import as_written
 from gpuclf.data.source import Source
 from gpuclf.data.text_lines import LineDecoder
 from gpuclf.faults import UserFault
+from gpuclf.train.summaries.similarity import Taught
 from gpuclf.train.summaries.snippets import Snippet
 
 _FORM = '{"business": name, "snippets": [{"aspect": name, "text": snippet}]}'
+_CLUSTERED_FORM = '{"business": name, "clusters": [[{"label": aspect, "phrase": snippet}]]}'
 _REMEDY = f"write a business a line, as {_FORM}"
 _POLARITIES = {"positive": 1, "neutral": 0, "negative": -1, 1: 1, 0: 0, -1: -1}
 _BUSINESS_FIELDS = ("business", "restaurant", "product")
@@ -29,9 +32,24 @@ _BUSINESS_FIELDS = ("business", "restaurant", "product")
 
 def read_snippets(file: Path) -> list[Snippet]:
     """All snippets of a file, in order. Raises UserFault for a line of another form, and for a file without any."""
+    found = [snippet for snippet, _ in _read(file)]
+    if not found:
+        raise UserFault("holds no snippet", file=as_written(file), remedy=_REMEDY)
+    return found
+
+
+def read_clusters(file: Path) -> Taught:
+    """The snippets of a file of Condensr's form with their clusters. Raises UserFault for other forms, too."""
+    found = list(_read(file))
+    if any(cluster is None for _, cluster in found) or not found:
+        reason = "holds snippets without clusters" if found else "holds no snippet"
+        raise UserFault(reason, file=as_written(file), remedy=f"write a business a line, as {_CLUSTERED_FORM}")
+    return Taught([snippet for snippet, _ in found], [cluster or 0 for _, cluster in found])
+
+
+def _read(file: Path) -> Iterator[tuple[Snippet, int | None]]:
     if not file.is_file():
         raise UserFault("there is no such file", file=as_written(file))
-    snippets: list[Snippet] = []
     with Source(file) as source:
         lines = LineDecoder(source.blocks(), "utf-8", as_written(file))
         number = 0
@@ -39,13 +57,10 @@ def read_snippets(file: Path) -> list[Snippet]:
             for line in batch:
                 number += 1
                 if line.strip():
-                    snippets += _of_line(line, file, number)
-    if not snippets:
-        raise UserFault("holds no snippet", file=as_written(file), remedy=_REMEDY)
-    return snippets
+                    yield from _of_line(line, file, number)
 
 
-def _of_line(line: str, file: Path, number: int) -> Iterator[Snippet]:
+def _of_line(line: str, file: Path, number: int) -> Iterator[tuple[Snippet, int | None]]:
     def bad(reason: str, remedy: str = _REMEDY) -> UserFault:
         return UserFault(reason, file=as_written(file), line=number, remedy=remedy)
 
@@ -65,7 +80,7 @@ def _of_line(line: str, file: Path, number: int) -> Iterator[Snippet]:
     if isinstance(fields.get("snippets"), list):
         for place, given in enumerate(fields["snippets"], start=1):
             try:
-                yield _plain(str(business), given)
+                yield _plain(str(business), given), None
             except ValueError as error:
                 raise bad(f"snippet {place}: {error}") from None
     elif isinstance(fields.get("clusters"), list):
@@ -101,14 +116,14 @@ def _plain(business: str, given: Any) -> Snippet:
     )
 
 
-def _condensr(business: str, clusters: list[Any], bad: Any) -> Iterator[Snippet]:
-    for cluster in clusters:
+def _condensr(business: str, clusters: list[Any], bad: Any) -> Iterator[tuple[Snippet, int]]:
+    for number, cluster in enumerate(clusters):
         for given in cluster if isinstance(cluster, list) else [None]:
             label = given.get("label") if isinstance(given, dict) else None
             phrase = given.get("phrase") if isinstance(given, dict) else None
             if not isinstance(label, str) or not isinstance(phrase, str) or not phrase.strip() or not label.strip():
                 raise bad("a cluster is a list of objects with label and phrase")
-            yield Snippet(business, label.strip(), _whole(html.unescape(phrase).strip()))
+            yield Snippet(business, label.strip(), _whole(html.unescape(phrase).strip())), number
 
 
 def _whole(text: str) -> str:

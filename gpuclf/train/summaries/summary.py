@@ -11,6 +11,7 @@ from itertools import groupby
 import torch
 
 from gpuclf.train.summaries.clusters import ClusterOptions, centrality, cluster_groups
+from gpuclf.train.summaries.similarity import Taught, learnt_rows
 from gpuclf.train.summaries.snippets import Snippet
 from gpuclf.train.summaries.vectors import snippet_rows
 
@@ -61,10 +62,14 @@ class BusinessSummary:
 
 
 def summarise(
-    snippets: Sequence[Snippet], strengths: Sequence[float], options: ClusterOptions, device: torch.device
+    snippets: Sequence[Snippet],
+    strengths: Sequence[float],
+    options: ClusterOptions,
+    device: torch.device,
+    taught: Taught | None = None,
 ) -> list[BusinessSummary]:
     """Summaries in the order in which businesses first occur. strengths: of each snippet's polarity, by sign (0:
-    neutral), and where votes are even by size."""
+    neutral), and where votes are even by size. taught: clusters from which the similarity is learnt."""
     if not snippets:
         return []
     businesses = {name: place for place, name in enumerate(dict.fromkeys(snippet.business for snippet in snippets))}
@@ -73,7 +78,9 @@ def summarise(
     sizes = [len(list(group)) for _, group in groupby(ordered, key=_group)]
     size = torch.tensor(sizes, device=device)
     first = size.cumsum(0) - size
-    rows = snippet_rows([snippet.text for snippet in ordered], options.word_share).to(device)
+    texts = [snippet.text for snippet in ordered]
+    share = options.word_share
+    rows = (snippet_rows(texts, share) if taught is None else learnt_rows(texts, taught, share)).to(device)
     keys = torch.tensor([_key(snippet) for snippet in (ordered[start] for start in first.tolist())], device=device)
     labels = cluster_groups(rows, first, size, keys, options)
     cluster = torch.repeat_interleave(first, size) + labels  # a number over all groups

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpuclf.faults import UserFault
-from gpuclf.train.summaries.snippet_file import read_snippets
+from gpuclf.train.summaries.snippet_file import read_clusters, read_snippets
 
 PLAIN = '{"business": "Al\'s", "snippets": [{"aspect": "food", "text": " Good soup. ", "review": 7}]}\n'
 CONDENSR = '{"restaurant": "x", "clusters": [[{"label": "food", "phrase": "mac &amp; cheese", "polarity": 1}]]}\n'
@@ -59,6 +59,15 @@ def test_faults_name_the_line(tmp_path: Path, content: str | bytes, reason: str)
         read_snippets(written(tmp_path, content))
     assert reason in str(fault.value)
     assert "snippets.jsonl" in str(fault.value)
+
+
+def test_clusters_to_learn_from(tmp_path: Path) -> None:
+    line = '{"business": "x", "clusters": [[{"label": "a", "phrase": "b"}, {"label": "a", "phrase": "c"}], []]}\n'
+    found = read_clusters(written(tmp_path, line + CONDENSR))
+    assert [snippet.text for snippet in found.snippets] == ["b", "c", "mac & cheese"]
+    assert list(found.clusters) == [0, 0, 0]
+    with pytest.raises(UserFault, match="snippets without clusters"):
+        read_clusters(written(tmp_path, PLAIN))
 
 
 def test_no_file(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuclf.train.summaries.clusters import ClusterOptions, centrality, cluster_groups
+from gpuclf.train.summaries.similarity import PRIOR_PAIRS, Taught, pair_weights
 from gpuclf.train.summaries.snippets import Snippet
 from gpuclf.train.summaries.summary import BusinessSummary, summarise
 from gpuclf.train.summaries.vectors import SnippetRows, snippet_rows
@@ -153,3 +154,38 @@ def test_centrality_is_the_product_with_the_cluster_sum() -> None:
     same = (cluster[:, None] == cluster) & (cluster >= 0)
     expected = ((dense @ dense.T) * same).sum(1)
     torch.testing.assert_close(centrality(rows, cluster), expected, rtol=0, atol=1e-5)
+
+
+def test_weights_of_features_are_counts_of_pairs() -> None:
+    """A feature shared within clusters only counts more than 1, one shared between them less, an unseen one 1."""
+    texts = ["a x", "a y", "b x", "b y", "z z"]
+    rows = snippet_rows(texts, 1.0)
+    group, cluster = torch.tensor([0, 0, 0, 0, -1]), torch.tensor([0, 0, 1, 1, 0])
+    weights = pair_weights(rows, group, cluster)
+    dense = torch.zeros(5, rows.width, dtype=torch.float64)
+    dense[rows.entry_rows(), rows.col] = rows.val
+    m, one, every = PRIOR_PAIRS, 2, 6
+    for column in range(1, rows.width):
+        holders = [n for n in range(4) if dense[n, column] > 0]
+        pairs = [(i, j) for i in holders for j in holders if i < j]
+        same = sum(int(cluster[i] == cluster[j]) for i, j in pairs)
+        odds = (same + m * one / every) / (len(pairs) - same + m * (every - one) / every)
+        assert float(weights[column]) == pytest.approx(odds * (every - one) / one)
+    assert float(weights.max()) > 1.5
+    assert torch.equal(pair_weights(rows, group, torch.zeros(5, dtype=torch.int64)), torch.ones(rows.width).double())
+
+
+def test_what_is_learnt_decides() -> None:
+    """Two businesses say that what is ordered makes snippets alike, not how it was."""
+    things, how = ["pizza", "soup"], ["great", "awful"]
+    own = snippets([f"{thing} {word}" for thing in things for word in how])
+
+    def taught(by_thing: bool) -> Taught:
+        pairs = [(thing, word) for thing in range(2) for word in range(2)]
+        given = [Snippet(f"B{n}", "food", f"{things[t]} {how[w]}") for n in range(9) for t, w in pairs]
+        return Taught(given, [pair[0 if by_thing else 1] for _ in range(9) for pair in pairs])
+
+    for by_thing, expected in ((True, {"pizza", "soup"}), (False, {"great", "awful"})):
+        [found] = summarise(own, [0.0] * 4, TWO, CPU, taught(by_thing))
+        clusters = [[text.split() for text in cluster] for cluster in texts_of(found)]
+        assert {word for cluster in clusters for word in set.intersection(*map(set, cluster))} == expected
