@@ -56,26 +56,14 @@ class Setting:
 
 
 _PLAIN: dict[str, Any] = {"type": "content", "content": "none"}
-_COPIES = {"model.background": [0.5, 0.85], "model.topic_C": [0.1, 0.5]}
-_SHORT = {"em_iterations": 100, "joint_iterations": 10}
+_SHORT = {"em_iterations": 50, "joint_iterations": 6}
 SETTINGS = (
-    Setting(
-        "no content", _PLAIN | {"decode": "marginal"}, {"model.C": [0.5, 1.0, 2.0, 4.0], "features.min_df": [1, 2]}
-    ),
-    Setting(
-        "recall penalty", _PLAIN | {"decode": "mbr"}, {"model.recall_penalty": [1.5, 2.0, 3.0, 4.0]}, after="no content"
-    ),
-    Setting(
-        "neighbouring sentences",
-        _PLAIN | {"decode": "mbr"},
-        {"model.C": [0.5, 1.0, 2.0]},
-        features={"neighbours": 1},
-        after="recall penalty",
-    ),
+    Setting("no content", _PLAIN | {"decode": "marginal"}, {"model.C": [0.5, 1.0, 2.0]}),
+    Setting("recall penalty", _PLAIN | {"decode": "mbr"}, {"model.recall_penalty": [2.0, 4.0]}, after="no content"),
     Setting(
         "independent",
         {"type": "content", "content": "independent", "decode": "mbr", "tol": 0.01},
-        _COPIES,
+        {"model.background": [0.5, 0.85], "model.topic_C": [0.1, 0.5]},
         after="recall penalty",
     ),
     Setting(
@@ -84,6 +72,13 @@ SETTINGS = (
         {"model.topic_C": [0.1, 0.5]},
         choosing=_SHORT,
         after="independent",
+    ),
+    Setting(
+        "neighbouring sentences",
+        _PLAIN | {"decode": "mbr"},
+        {"model.C": [0.5, 1.0]},
+        features={"neighbours": 1},
+        after="recall penalty",
     ),
     Setting(
         "joint, unlabelled reviews",
