@@ -11,6 +11,7 @@ import torch
 from gpuclf.models.decomposable.criteria import CRITERIA
 from gpuclf.models.decomposable.graph import factors, naive_bayes_graph, tan_graph
 from gpuclf.models.decomposable.search import add_factor
+from gpuclf.models.decomposable.selection import edges_along, replay
 from gpuclf.models.decomposable.stacking import stack_weights
 from gpuclf.models.learner import Replicas
 from gpuclf.ops import cell_scores, chordal_moves, conditional_tables
@@ -106,3 +107,12 @@ def test_criteria_of_one_batch_are_each_alone() -> None:
         _, one = searched(alone, criterion=name)
         found = together.scores(made.rows, docs, None, None, slice(place, place + 1))
         torch.testing.assert_close(found, one.scores(made.rows, docs, None, None), rtol=0, atol=0)
+
+
+def test_edges_along_a_search_are_those_of_its_graphs() -> None:
+    state, _ = searched(problem(folds=1, alpha=0.2), direction="both", criterion="p_value", start="tan")
+    begun, moves = state.begun[0, 0], state.moves[0, 0]
+    made = int((moves[:, 0] >= 0).sum())
+    wanted = [int(replay(begun, moves, upto).sum()) // 2 for upto in range(made + 1)]
+    assert edges_along(begun, moves[:made]) == wanted
+    assert wanted != sorted(wanted)

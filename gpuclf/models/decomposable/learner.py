@@ -23,7 +23,7 @@ from gpuclf.models.decomposable.kept import kept_factors, predictor_of, stacked_
 from gpuclf.models.decomposable.plan import Plan, Track, edge_mask, tracks_of
 from gpuclf.models.decomposable.predictor import DecomposablePredictor
 from gpuclf.models.decomposable.search import FIGURES, add_factor, begun_figures, first_figures
-from gpuclf.models.decomposable.selection import NAIVE_BAYES, TREE_AUGMENTED, Measure, pick, replay
+from gpuclf.models.decomposable.selection import NAIVE_BAYES, TREE_AUGMENTED, Measure, edges_along, pick, replay
 from gpuclf.models.decomposable.stacking import stack_weights, without_tail
 from gpuclf.models.decomposable.state import SearchState
 from gpuclf.models.decomposable.variables import Variables, num_inputs, variables_of
@@ -249,7 +249,7 @@ class Decomposable:
         judges: Sequence[int] = range(1, state.measures.shape[1]) if plan.select == "cv" else [0]
         sequence = state.measures[replica, list(judges), : made + 1].sum(0)
         begun, moves = state.begun[replica, 0], state.moves[replica, 0]
-        edges = [int(replay(begun, moves, upto).sum()) // 2 for upto in range(made + 1)]
+        edges = edges_along(begun, moves[:made])
         rival_edges = [len(begun) - 1, int(state.rival_graphs[replica].sum()) // 2]
         rows = int(state.judged[replica].sum())
         rivals = state.rivals[replica, list(judges)].sum(0)

@@ -71,3 +71,13 @@ def replay(begun: Tensor, moves: Tensor, upto: int) -> Tensor:
         if a >= 0:
             graph[a, b] = graph[b, a] = ~graph[a, b]
     return graph
+
+
+def edges_along(begun: Tensor, moves: Tensor) -> list[int]:
+    """How many edges each graph of a search has: the first one (V, V), then after each of its moves (S, 2)."""
+    here = {(a, b) for a, b in torch.nonzero(begun.triu()).tolist()}
+    counts = [len(here)]
+    for a, b in moves.tolist():
+        here ^= {(a, b)}
+        counts.append(len(here))
+    return counts
