@@ -22,7 +22,7 @@ def index_page(summaries: Sequence[BusinessSummary], pages: Mapping[str, str], s
         tag("p", f"{remarks:,} remarks on {len(summaries):,} businesses, from {source}", class_="lead"),
     )
     known = any(summary.reviews is not None for summary in summaries)
-    head = ["business", *(["reviews"] if known else []), "remarks", "praise", "", "said most"]
+    head = ["business", *(["reviews"] if known else []), "remarks", "praise", "tone", "said most"]
     rows = [_row(summary, pages[summary.business], known) for summary in summaries]
     numbers = range(1, 4 if known else 3)
     script = resources.files("gpuclf.report.html").joinpath("sort_tables.js").read_text(encoding="utf-8")
@@ -39,12 +39,12 @@ def _row(summary: BusinessSummary, page: str, known: bool) -> Iterable[str | Mar
 
 
 def _said_most(summary: BusinessSummary) -> Markup:
-    """The head of the cluster with most support, and of the best supported criticism where that is another one."""
+    """The head of the cluster with most support, and of the criticism with most where several make it."""
     ranked = sorted(
         ((aspect.aspect, cluster) for aspect in summary.aspects for cluster in aspect.clusters),
         key=lambda found: -found[1].support,
     )
-    blamed = [found for found in ranked if found[1].polarity < 0]
+    blamed = [found for found in ranked if found[1].polarity < 0 and found[1].support > 1]
     return tag("ul", *(_remark(*found) for found in dict.fromkeys([*ranked[:1], *blamed[:1]])), class_="most")
 
 

@@ -88,7 +88,17 @@ def test_the_index_leads_to_every_page() -> None:
     links = [attributes["href"] for name, attributes in page.tags if name == "a"]
     assert links == ["al-s.html", "bo-s.html", "al-s-2.html"] == list(pages.values())
     assert page.count("table", class_="sortable") == 1
-    assert "stale bread" in " ".join(page.texts.values())
+    assert "the soup was hot" in " ".join(page.texts.values())
+
+
+@pytest.mark.parametrize(("support", "shown"), [(1, False), (2, True)])
+def test_the_index_shows_criticism_that_several_make(support: int, shown: bool) -> None:
+    praise = Cluster(1, 3, (snippet("hot soup"),) * 3, ())
+    blame = Cluster(-1, support, (snippet("stale bread"),) * support, ())
+    given = BusinessSummary("x", None, (AspectSummary("food", 3, 0, support, (praise, blame)),))
+    source = index_page([given], page_names(["x"]), "reviews.jsonl")
+    assert "hot soup" in source
+    assert ("stale bread" in source) == shown
 
 
 def test_names_of_files() -> None:
