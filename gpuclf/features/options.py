@@ -281,7 +281,8 @@ class TokenContextOptions(SpellingOptions):
 
 
 class ReviewContextOptions(SpellingOptions):
-    """The tokens of reviews (data.format reviews), with the features of Sauper, Haghighi & Barzilay 2010 by default.
+    """The tokens of reviews (data.format reviews). By default the features of Sauper, Haghighi & Barzilay 2010, and
+    beside them the token's own prefixes and suffixes.
 
     token_pattern: what a token is; a span's aspect is that of every token that shares a character with it.
     word_classes: a file of words and their classes (WORD TAB CLASS, such as tags.tsv of a type_tagger's run), which are
@@ -298,8 +299,8 @@ class ReviewContextOptions(SpellingOptions):
     neighbours: int = Field(0, ge=0, le=5)
     window: int = Field(3, ge=0, le=10)
     shapes: int = Field(3, ge=0, le=10)
-    prefixes: int = Field(0, ge=0, le=20)
-    suffixes: int = Field(0, ge=0, le=20)
+    prefixes: int = Field(3, ge=0, le=20)
+    suffixes: int = Field(4, ge=0, le=20)
     endings: int | None = Field(3, ge=0, le=10)
     signs: int | None = Field(3, ge=0, le=10)
     pairs: bool = False
