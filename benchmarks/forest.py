@@ -310,7 +310,7 @@ def costs(folder: Path, figure: Path) -> list[list[str]]:
         found["trees"].append((trees, _spent(work)))
     for values in (10, 100, 1_000, 10_000, 100_000):
         codes = torch.from_numpy(draw.integers(1, values + 1, size=(100_000, 2)).astype(np.int32))
-        y = (codes[:, 0].numpy() * 2654435761 % 7 + draw.integers(0, 2, 100_000)) % 7
+        y = (codes[:, 0].long().numpy() * 2654435761 % 7 + draw.integers(0, 2, 100_000)) % 7
         work = ours(CodeRows(codes, (values + 1,) * 2), y, 7, {"n_estimators": 8, "max_depth": 12, **SORTED})
         found["values"].append((values, _spent(work)))
     _draw(found, figure)
