@@ -180,7 +180,7 @@ def compare(title: str, silver: Silver, taught: Taught | None, *, automatic_peer
     """The table of one reading. taught: clusters to learn the similarity from, where they are of the same kind."""
     size = f"{len(silver.texts):,} snippets in {len(silver.sizes):,} groups"
     print(f"\n{title}: {size}, {np.mean(silver.wanted):.2f} silver clusters a group\n", flush=True)
-    kmeans, linkage = ClusterOptions(), ClusterOptions(method="linkage")
+    kmeans, linkage = ClusterOptions(method="kmeans"), ClusterOptions(method="linkage")
     work: list[tuple[str, Callable[[], list[list[int]]]]] = [
         ("scikit-learn, silver k", lambda: peer(silver, same_k=True)),
         ("k-means, silver k", lambda: ours(silver, kmeans, same_k=True)),
@@ -192,6 +192,7 @@ def compare(title: str, silver: Silver, taught: Taught | None, *, automatic_peer
         work += [
             ("k-means, learnt similarity, silver k", lambda: ours(silver, kmeans, taught, same_k=True)),
             ("k-means, learnt similarity, automatic k", lambda: ours(silver, kmeans, taught, same_k=False)),
+            ("average linkage, learnt similarity, threshold", lambda: ours(silver, linkage, taught, same_k=False)),
         ]
     if automatic_peer:
         work.insert(3, ("scikit-learn, automatic k", lambda: peer(silver, same_k=False)))

@@ -136,7 +136,7 @@ def test_sentiment_of_a_run(gpuclf: Gpuclf) -> None:
         (["--snippets", "none.jsonl"], "no such file"),
         (["--snippets", "FILE", "--clusters", "0"], "--clusters 0"),
         (["--snippets", "FILE", "--clusters", "x"], "--clusters x"),
-        (["--snippets", "FILE", "--threshold", "0.2"], "--threshold has no meaning"),
+        (["--snippets", "FILE", "--method", "kmeans", "--threshold", "0.2"], "--threshold has no meaning"),
         (["--snippets", "FILE", "--method", "linkage", "--threshold", "7"], "no cosine"),
         (["--snippets", "FILE", "--out", "FULL"], "already holds files"),
         (["--snippets", "FILE", "--out", "FILE"], "is not a folder"),

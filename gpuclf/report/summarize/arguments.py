@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="a run that classifies texts as positive, negative (and neutral); default: a lexicon of English",
     )
-    parser.add_argument("--method", choices=("kmeans", "linkage"), default="kmeans", help="(default kmeans)")
+    parser.add_argument("--method", choices=("linkage", "kmeans"), default="linkage", help="(default linkage)")
     parser.add_argument(
         "--clusters", default="auto", metavar="K", help="a business and aspect: a number, or auto (default)"
     )

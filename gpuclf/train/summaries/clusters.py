@@ -23,14 +23,14 @@ _NEVER = -torch.inf
 class ClusterOptions:
     """How the snippets of a group are clustered.
 
-    method: kmeans (spherical) or linkage (average linkage). clusters: so many in each group, fewer where it has fewer
+    method: linkage (average linkage) or kmeans (spherical). clusters: so many in each group, fewer where it has fewer
     unlike snippets; None chooses by group: kmeans takes the number from 2 to `most` with the best mean silhouette, and
     one cluster where that is below `least_silhouette`; linkage merges while clusters are alike by `threshold`.
     restarts, seed: of kmeans. word_share: of the cosine, the rest is the character n-grams'.
     largest: of a larger group so many snippets, drawn by hash, are clustered, and the others join the nearest cluster.
     """
 
-    method: Literal["kmeans", "linkage"] = "kmeans"
+    method: Literal["kmeans", "linkage"] = "linkage"
     clusters: int | None = None
     threshold: float = 0.1
     most: int = 12
