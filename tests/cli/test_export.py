@@ -29,6 +29,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "tfidf": {"weighting": "tfidf", "sublinear": True, "norm": "l2", "ngrams": [1, 2], "min_df": 2},
     "binary": {"weighting": "binary", "norm": "l1", "stop_words": ["A", "very"]},
     "characters": {"analyzer": "char_wb", "ngrams": [2, 3], "norm": "l2"},
+    "ratios": {"weighting": "nb_ratio", "norm": "l2"},
 }
 MODELS: dict[str, dict[str, Any]] = {
     "mira": {"type": "mira"},
