@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -116,9 +116,8 @@ def _large_group(rows: SnippetRows, key: Tensor, options: ClusterOptions) -> Ten
     drawn = hash64(options.seed, key, torch.arange(count, device=device)).argsort(stable=True)[: options.largest]
     drawn = drawn.sort().values
     sample = rows.select(drawn)
-    whole = replace(options, largest=options.largest)
     start, size = drawn.new_zeros(1), drawn.new_full((1,), drawn.numel())
-    labels = _labels(sample, start, size, key[None], whole)[0]
+    labels = _labels(sample, start, size, key[None], options)[0]
     clusters = int(labels.max()) + 1
     sums = torch.zeros(rows.width, clusters, dtype=torch.float64, device=device)
     sums.index_put_((sample.col, labels[sample.entry_rows()]), sample.val, accumulate=True)
