@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.models.learner import Problem
+from gpuclf.models.replica_axis import flatten
 from gpuclf.models.sequence.chain_descent import ChainDescent
 from gpuclf.models.sequence.content import ContentOptions
 from gpuclf.models.sequence.content_learner import ContentLearner, ContentState
@@ -20,6 +21,7 @@ from gpuclf.models.sequence.topic_chain import TopicChain, sentence_scores, text
 from gpuclf.models.sequence.topic_objective import TopicObjective
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.models.view_rows import view_rows
+from gpuclf.train.checkpoint import Checkpoint
 from gpuclf.train.loop import BatchLoop
 from tests.models.review_problem import CLASSES, Sizes, review_problem
 
@@ -235,6 +237,24 @@ def test_the_best_of_several_starts_goes_on() -> None:
     last = several._text_step(made, many[11])
     torch.testing.assert_close(many[12].text[:, 0], last.text.amax(1))
     assert float((last.text.amax(1) - last.text.amin(1)).min()) > 1e-3
+
+
+def test_a_stopped_search_among_starts_goes_on_to_the_same_bits() -> None:
+    made, model = review_problem({"C": [1.0, 9.0]}, (5, 6), views=(0, 1)), learner(restarts=3, joint_iterations=2)
+    saved: list[Checkpoint] = []
+
+    def keep(report: object, loop: BatchLoop) -> None:
+        if loop.step in (5, 12):
+            found = loop.checkpoint()
+            saved.append(Checkpoint({name: tensor.clone() for name, tensor in found.tensors.items()}, found.values))
+
+    whole = BatchLoop(model, made, TrainOptions(), 14).run(keep).predictor
+    assert len(saved) == 2
+    for checkpoint in saved:
+        again = BatchLoop(model, made, TrainOptions(), 14)
+        again.resume(checkpoint)
+        tensors, other = flatten(again.run(lambda report, loop: None).predictor)[0], flatten(whole)[0]
+        assert all(torch.equal(tensor, other[name]) for name, tensor in tensors.items())
 
 
 def test_decisions_average_over_topics_and_viterbi_takes_the_best_way() -> None:

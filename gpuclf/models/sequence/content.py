@@ -35,7 +35,7 @@ class ContentOptions(LearnerOptions):
     joint_iterations: Count = 50  # of joint EM
     crf_steps: Count = 5  # of L-BFGS in one of them
     unlabelled_scale: NotNegative = 0.5  # what words count against labels in joint EM
-    C: Positive = 1.0  # variance of the weights that topics share: what labels count against the penalty
+    C: Positive = 2.0  # variance of the weights that topics share: what labels count against the penalty
     topic_C: NotNegative = 0.5  # variance of the topics' copies; 0: there are none
     origin: bool = True  # whether a word comes from the topic or the background is a feature
     tol: NotNegative = 1e-3  # of the CRF, for content: independent and none
