@@ -84,7 +84,7 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        data = {"train": "bundled:ewt/train.conllu.gz", "format": "conllu", "gold": "upos"}
+        data: dict[str, Any] = {"train": "bundled:ewt/train.conllu.gz", "format": "conllu", "gold": "upos"}
         limit = {} if chosen.tagger_sentences is None else {"limit": chosen.tagger_sentences}
         tagger = train(
             {"data": data | limit, "features": {"type": "token_context", "min_df": 2}, "model": {"type": "crf"}},
