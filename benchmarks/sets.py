@@ -63,6 +63,8 @@ LEARNERS = {
     ),
     "perceptron": Entry({"type": "perceptron"}, {}, 10),
     "mira": Entry({"type": "mira"}, {"model.C": [0.01, 0.03, 0.1, 0.3, 1.0]}, 10),
+    # as many epochs as the peers of BASELINES.tsv had, and like them with and without averaging
+    "mira_20": Entry({"type": "mira"}, {"model.C": [0.01, 0.03, 0.1, 0.3, 1.0], "model.average": [True, False]}, 20),
     "online_svm": Entry({"type": "online_svm"}, {"model.lambda": [1e-6, 1e-5, 1e-4]}, 10),
     "cw": Entry({"type": "cw"}, {"model.eta": [0.6, 0.75, 0.9]}, 10),
     "arow": Entry({"type": "arow"}, {"model.r": [0.1, 1.0, 10.0]}, 10),
