@@ -56,8 +56,8 @@ def cluster_groups(rows: SnippetRows, first: Tensor, sizes: Tensor, keys: Tensor
         present = place < sizes[groups, None]
         labels[(first[groups, None] + place)[present]] = found[present]
     for group in torch.nonzero(sizes > options.largest).flatten().tolist():
-        own = slice(int(first[group]), int(first[group] + sizes[group]))
-        labels[own] = _large_group(rows.select(torch.arange(own.start, own.stop)), keys[group], options)
+        own = torch.arange(int(first[group]), int(first[group] + sizes[group]), device=labels.device)
+        labels[own] = _large_group(rows.select(own), keys[group], options)
     return labels
 
 
@@ -96,14 +96,13 @@ def _labels(rows: SnippetRows, first: Tensor, sizes: Tensor, keys: Tensor, optio
         wanted = torch.full_like(sizes, options.clusters).minimum(sizes.clamp(min=1))
         return cut(merges, sizes, wanted[:, None])[:, 0]
     if options.clusters is not None:
-        ks = torch.tensor([options.clusters], device=sizes.device)
+        ks = torch.tensor([min(options.clusters, grams.shape[1])], device=sizes.device)
         return gram_kmeans(grams, sizes, ks, keys, seed=options.seed, restarts=options.restarts).labels[:, 0]
     ks = torch.arange(1, max(2, min(options.most, grams.shape[1])) + 1, device=sizes.device)
     partitions = gram_kmeans(grams, sizes, ks, keys, seed=options.seed, restarts=options.restarts)
     silhouette = partition_scores(grams, sizes, partitions.labels).silhouette
-    silhouette = torch.where(
-        (ks > 1) & (ks < sizes[:, None]), silhouette, _NEVER
-    )  # every snippet by itself tells nothing
+    told = (ks > 1) & (ks < sizes[:, None])  # one cluster has none, and every snippet by itself tells nothing
+    silhouette = torch.where(told, silhouette, _NEVER)
     silhouette[:, 0] = options.least_silhouette
     best = silhouette.argmax(dim=1)  # of equals the fewest clusters
     return partitions.labels[torch.arange(best.numel(), device=best.device), best]
