@@ -165,19 +165,22 @@ class Searches:
         place, a, b = (part.cpu().numpy() for part in pairs.T)
         added = np.arange(len(pairs)) < len(made)
         dof = figures[:, _DOF[self.rules[0].dof]]
-        gain = np.zeros(len(pairs))
+        gain, searches, chosen = np.zeros(len(pairs)), [], []
         for number, rules in enumerate(self.rules):
-            own = place == number
-            level = threshold(rules, self.alphas[number], int(own.sum()), float(held.spent[number]))
+            own = np.flatnonzero(place == number)
+            if not own.size:
+                continue
+            level = threshold(rules, self.alphas[number], own.size, float(held.spent[number]))
             documents = self.variables[number].documents
-            gain[own] = worth(figures[own, DISTANCE], dof[own], figures[own, OWN], documents, rules, level)
-        gain[~added] *= -1
-        order = np.lexsort((np.arange(len(pairs)), dof, -np.round(gain, 9), place))
-        searches, first = np.unique(place[order], return_index=True)
-        chosen = order[first]
+            gains = worth(figures[own, DISTANCE], dof[own], figures[own, OWN], documents, rules, level)
+            gain[own] = gains = np.where(added[own], gains, -gains)
+            rounded = np.round(gains, 9)
+            tied = own[rounded == rounded.max()]
+            searches.append(number)
+            chosen.append(int(tied[np.argmin(dof[tied])]))
         log_p = log_chi2_tail(figures[chosen, DISTANCE], dof[chosen])
         found: list[Move | None] = [None] * len(self.rules)
-        for number, at, tail in zip(searches.tolist(), chosen.tolist(), log_p.tolist(), strict=True):
+        for number, at, tail in zip(searches, chosen, log_p.tolist(), strict=True):
             criterion = self.rules[number].criterion
             least = -np.inf if criterion == "g2" and limits.remove else LEAST
             if gain[at] > least:
