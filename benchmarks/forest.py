@@ -260,7 +260,8 @@ def measured(name: str, command: list[str], limit: float) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         return {"missing": f"over {limit:.0f} s"}
     if done.returncode:
-        return {"missing": done.stderr.strip().splitlines()[-1][:80]}
+        said = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
+        return {"missing": said[-1][:80]}
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 
