@@ -43,48 +43,47 @@ UNLABELLED = ("yelp_targets_train", "yelp_targets_test", "mams_acsa_train", "mam
 
 @dataclass(frozen=True)
 class Setting:
-    """A row of the table: overrides of every run, options that folds choose among, what only choosing has less of, and
-    the setting whose chosen options it starts from."""
+    """A row of the table: options of every run, those that folds choose among, and the setting whose chosen options it
+    starts from."""
 
     name: str
     model: dict[str, Any]
     grid: dict[str, list[Any]]
     features: dict[str, Any] = field(default_factory=dict)
-    choosing: dict[str, Any] = field(default_factory=dict)
     after: str | None = None
     unlabelled: tuple[str, ...] = ()
 
 
 _PLAIN: dict[str, Any] = {"type": "content", "content": "none"}
-_SHORT = {"em_iterations": 50, "joint_iterations": 6}
+_ROUNDS = {"em_iterations": 60, "joint_iterations": 8}
 SETTINGS = (
-    Setting("no content", _PLAIN | {"decode": "marginal"}, {"model.C": [0.5, 1.0, 2.0]}),
-    Setting("recall penalty", _PLAIN | {"decode": "mbr"}, {"model.recall_penalty": [2.0, 4.0]}, after="no content"),
+    Setting("no content", _PLAIN | {"decode": "marginal"}, {"model.C": [1.0, 2.0, 4.0]}),
     Setting(
-        "independent",
-        {"type": "content", "content": "independent", "decode": "mbr", "tol": 0.01},
-        {"model.background": [0.5, 0.85], "model.topic_C": [0.1, 0.5]},
-        after="recall penalty",
-    ),
-    Setting(
-        "joint",
-        {"type": "content", "content": "joint", "decode": "mbr"},
-        {"model.topic_C": [0.1, 0.5]},
-        choosing=_SHORT,
-        after="independent",
+        "recall penalty", _PLAIN | {"decode": "mbr"}, {"model.recall_penalty": [2.0, 3.0, 4.0]}, after="no content"
     ),
     Setting(
         "neighbouring sentences",
         _PLAIN | {"decode": "mbr"},
-        {"model.C": [0.5, 1.0]},
+        {"model.C": [1.0, 2.0, 4.0]},
         features={"neighbours": 1},
         after="recall penalty",
     ),
     Setting(
+        "independent",
+        {"type": "content", "content": "independent", "decode": "mbr", "tol": 0.01},
+        {"model.topic_C": [0.05, 0.5], "model.background": [0.5, 0.85]},
+        after="recall penalty",
+    ),
+    Setting(
+        "joint",
+        {"type": "content", "content": "joint", "decode": "mbr"} | _ROUNDS,
+        {"model.topic_C": [0.05, 0.5], "model.C": [2.0, 4.0]},
+        after="recall penalty",
+    ),
+    Setting(
         "joint, unlabelled reviews",
-        {"type": "content", "content": "joint", "decode": "mbr"},
+        {"type": "content", "content": "joint", "decode": "mbr"} | _ROUNDS,
         {"model.background": [0.3, 0.85]},
-        choosing=_SHORT,
         after="joint",
         unlabelled=UNLABELLED,
     ),
@@ -117,7 +116,6 @@ def run(setting: Setting, data: Path, out: Path, chosen: dict[str, Any], folds: 
     folder.mkdir(parents=True, exist_ok=True)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     choosing = config(setting, data, chosen)
-    choosing["model"] |= setting.choosing
     choosing |= {"seed": SEEDS[0], "grid": setting.grid, "folds": {"k": folds, "allow_small": True}}
     choosing["select"] = {"metric": "aspect_f1"}
     train(choosing, folder / "choosing")
