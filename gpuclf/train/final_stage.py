@@ -160,7 +160,8 @@ def _refuse_diverged(batch: Batch, outcome: BatchOutcome) -> None:
 def _refit_options(train: TrainOptions, steps: int | None) -> TrainOptions:
     changes: dict[str, Any] = {"early_stopping": None}
     if steps is not None:
-        changes["schedule_epochs"] = train.schedule_epochs or train.max_epochs  # the rates of the run that was judged
+        if train.schedule in ("cosine", "one_cycle"):
+            changes["schedule_epochs"] = train.schedule_epochs or train.max_epochs  # the rates of the run that was judged
         changes["max_epochs"] = steps
     return train.model_copy(update=changes)
 

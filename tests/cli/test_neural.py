@@ -76,3 +76,16 @@ def test_vectors_of_another_length_are_refused(gpuclf: Gpuclf, data: Path) -> No
 def test_features_that_do_not_fit_are_refused(gpuclf: Gpuclf, data: Path, model: str, features: str, said: str) -> None:
     config = gpuclf.config(model, data={"train": data}, features={"type": features})
     assert said in gpuclf.not_trained(config).err
+
+
+@pytest.mark.parametrize("schedule", ["constant", "one_cycle"])
+def test_a_network_stopped_early_in_folds_is_trained_on_all_rows(gpuclf: Gpuclf, data: Path, schedule: str) -> None:
+    config = gpuclf.config(
+        {"type": "feedforward", "hidden": [2]},
+        data={"train": data},
+        train={"max_epochs": 3, "batch": 4, "schedule": schedule, "early_stopping": {"patience": 1}},
+        folds={"k": 2},
+    )
+    run, output = gpuclf.train(config)
+    assert "refit" in output.err
+    assert 1 <= about_model(run)["training"]["steps"] <= 3
