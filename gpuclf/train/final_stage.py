@@ -161,7 +161,8 @@ def _refit_options(train: TrainOptions, steps: int | None) -> TrainOptions:
     changes: dict[str, Any] = {"early_stopping": None}
     if steps is not None:
         if train.schedule in ("cosine", "one_cycle"):
-            changes["schedule_epochs"] = train.schedule_epochs or train.max_epochs  # the rates of the run that was judged
+            # The rates of the run that was judged.
+            changes["schedule_epochs"] = train.schedule_epochs or train.max_epochs
         changes["max_epochs"] = steps
     return train.model_copy(update=changes)
 

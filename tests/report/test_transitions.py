@@ -27,7 +27,10 @@ def test_what_is_favoured_and_avoided_in_order() -> None:
 
 def test_few_labels_have_the_whole_table() -> None:
     rows = printed(torch.tensor([[0.5, -1.25], [-0.001, 2.0]]), ["N", "V"]).splitlines()
-    assert [row.split() for row in rows if row.startswith(("N", "V"))] == [["N", "0.50", "-1.25"], ["V", "0.00", "2.00"]]
+    assert [row.split() for row in rows if row.startswith(("N", "V"))] == [
+        ["N", "0.50", "-1.25"],
+        ["V", "0.00", "2.00"],
+    ]
 
 
 def test_many_labels_have_the_strongest() -> None:
