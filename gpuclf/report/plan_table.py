@@ -9,8 +9,8 @@ from typing import IO
 from gpuclf.data.records import ReadReport
 from gpuclf.report.console import print_read_reports
 from gpuclf.report.visible_text import visible
-from gpuclf.train.memory_plan import MemoryPlan
 from gpuclf.train.observer import SilentObserver
+from gpuclf.train.plan import MemoryPlan
 
 
 class ReadingObserver(SilentObserver):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpuclf.features.rows import stored_numbers
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.corpus_source import CorpusSource
@@ -12,23 +10,10 @@ from gpuclf.train.grid import expand, seeds_of, split_structural
 from gpuclf.train.input_files import require_inputs
 from gpuclf.train.observer import Observer
 from gpuclf.train.options import ExperimentOptions
-from gpuclf.train.plan import plan_batches
+from gpuclf.train.plan import MemoryPlan, plan_batches
 from gpuclf.train.stopwatch import Stopwatch
 from gpuclf.train.training_batch import batch_bytes, bytes_per_model, replica_limit
 from gpuclf.train.views import held_out_split
-
-
-@dataclass(frozen=True)
-class MemoryPlan:
-    """sizes: of the data, in words by name; cells; models to choose among; replicas of each batch; bytes."""
-
-    sizes: dict[str, str]
-    cells: int
-    models: int
-    batches: tuple[int, ...]
-    bytes_per_model: int
-    bytes_budget: int
-    device: str
 
 
 def plan_memory(options: ExperimentOptions, observer: Observer) -> MemoryPlan:

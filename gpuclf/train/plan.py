@@ -29,6 +29,19 @@ class Batch:
     replicas: tuple[Replica, ...]
 
 
+@dataclass(frozen=True)
+class MemoryPlan:
+    """sizes: of the data, in words by name; cells; models to choose among; replicas of each batch; bytes."""
+
+    sizes: dict[str, str]
+    cells: int
+    models: int
+    batches: tuple[int, ...]
+    bytes_per_model: int
+    bytes_budget: int
+    device: str
+
+
 def plan_batches(
     groups: Sequence[Sequence[Cell]], seeds: Sequence[int], views: Sequence[int], max_replicas: Sequence[int]
 ) -> list[Batch]:

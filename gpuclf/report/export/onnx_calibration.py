@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpuclf.optim.calibration import Calibrator, IsotonicCalibrator, PlattCalibrator, TemperatureCalibrator
-
-if TYPE_CHECKING:
-    from gpuclf.report.export.onnx_graph import Graph
+from gpuclf.report.export.onnx_nodes import Graph
 
 _FAR = -1e30  # stands for -inf, whose differences have no value
 

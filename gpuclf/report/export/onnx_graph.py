@@ -15,7 +15,6 @@ both:   scores (documents, K) float32, class (documents,) int64 (ties: the first
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,41 +26,11 @@ from gpuclf.faults import UserFault
 from gpuclf.optim.calibration import Calibrator
 from gpuclf.report.export.linear_parts import LinearParts
 from gpuclf.report.export.onnx_calibration import add_probabilities
+from gpuclf.report.export.onnx_nodes import Graph
 
 OPSET = 18  # the first in which ScatterND adds up and reductions take their axes as an input
 IR_VERSION = 8  # what came with that opset: older runtimes read it
 _LARGEST = 2**31 - 2**20  # bytes that protobuf lets a file have, less the graph
-
-
-@dataclass
-class Graph:
-    """Nodes and constants as they are added; names are given in turn."""
-
-    nodes: list[Any] = field(default_factory=list)
-    constants: list[Any] = field(default_factory=list)
-
-    def add(self, operator: str, inputs: Sequence[str], output: str | None = None, **attributes: Any) -> str:
-        """A node with one output, whose name it returns."""
-        from onnx import helper
-
-        output = output or f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
-        return output
-
-    def add_both(self, operator: str, inputs: Sequence[str], **attributes: Any) -> tuple[str, str]:
-        """A node with two outputs, whose names it returns."""
-        from onnx import helper
-
-        outputs = [f"{operator.lower()}_{len(self.nodes)}_{part}" for part in range(2)]
-        self.nodes.append(helper.make_node(operator, list(inputs), outputs, **attributes))
-        return outputs[0], outputs[1]
-
-    def constant(self, name: str, value: Any) -> str:
-        """A constant tensor; returns its name."""
-        from onnx import numpy_helper
-
-        self.constants.append(numpy_helper.from_array(np.asarray(value), name))
-        return name
 
 
 Behind = Callable[[Graph, str], None]  # adds the node "scores" (documents, K) behind the products of this name

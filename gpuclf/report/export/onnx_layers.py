@@ -3,16 +3,14 @@ batch norm by its running means. Offsets and weights keep their names."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gpuclf.models.neural.layers import Head, Hidden, Offset
-
-if TYPE_CHECKING:
-    from gpuclf.report.export.onnx_graph import Graph
+from gpuclf.report.export.onnx_nodes import Graph
 
 _OPERATORS = {nn.Sigmoid: "Sigmoid", nn.Tanh: "Tanh", nn.ReLU: "Relu"}
 

@@ -15,8 +15,9 @@ from gpuclf.models.neural.network import Network, shape_of
 from gpuclf.models.neural.predictor import NeuralPredictor
 from gpuclf.models.neural.text_cnn import TextCnnShape
 from gpuclf.report.export.linear_parts import table_parts
-from gpuclf.report.export.onnx_graph import Graph, check_possible, dense_model, sparse_model
+from gpuclf.report.export.onnx_graph import check_possible, dense_model, sparse_model
 from gpuclf.report.export.onnx_layers import Layers
+from gpuclf.report.export.onnx_nodes import Graph
 from gpuclf.report.export.onnx_text_cnn import TextCnnParts, text_cnn_model
 from gpuclf.report.export.vectoriser import token_reader, vectoriser
 from gpuclf.train.model_file import Model

@@ -18,8 +18,9 @@ from torch import Tensor
 from gpuclf.models.neural.network import Network
 from gpuclf.models.neural.text_cnn import TextCnn, TextCnnShape
 from gpuclf.optim.calibration import Calibrator
-from gpuclf.report.export.onnx_graph import Graph, finished
+from gpuclf.report.export.onnx_graph import finished
 from gpuclf.report.export.onnx_layers import Layers
+from gpuclf.report.export.onnx_nodes import Graph
 
 _FAR = float(np.finfo(np.float32).min)  # below every window's value
 

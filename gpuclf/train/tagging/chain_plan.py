@@ -5,10 +5,9 @@ from __future__ import annotations
 import torch
 
 from gpuclf.train.grid import expand, seeds_of, split_structural
-from gpuclf.train.memory_plan import MemoryPlan
 from gpuclf.train.observer import Observer
 from gpuclf.train.options import ExperimentOptions
-from gpuclf.train.plan import plan_batches
+from gpuclf.train.plan import MemoryPlan, plan_batches
 from gpuclf.train.stopwatch import Stopwatch
 from gpuclf.train.tagging.chains import bytes_per_chain, chain_limit
 from gpuclf.train.tagging.tagged_text import TextSource, tagger_options
