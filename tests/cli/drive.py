@@ -145,7 +145,7 @@ def every_learner() -> dict[str, dict[str, Any]]:
     """A model section for each classifier of documents in the registry, and for each of its variants."""
     found: dict[str, dict[str, Any]] = {}
     for name, kind in LEARNERS.items():
-        if kind.task != "classify" or kind.reads == {"sentences"}:
+        if kind.task != "classify" or kind.reads <= {"sentences", "reviews"}:  # tokens are their documents
             continue
         variant = kind.model_fields.get("variant")
         variants = get_args(variant.annotation) if variant is not None else ()

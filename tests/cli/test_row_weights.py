@@ -77,7 +77,7 @@ def test_folds_train_on_weights_and_judge_every_document_once(gpuclf: Gpuclf) ->
 def test_learners_without_weights_say_why(gpuclf: Gpuclf, name: str) -> None:
     kind = LEARNERS[name]
     assert kind.no_weights
-    if kind.task != "classify" or kind.reads & {"tokens", "sentences", "contexts"}:
+    if kind.task != "classify" or kind.reads & {"tokens", "sentences", "reviews", "contexts"}:
         return
     weighted, _ = files(gpuclf)
     output = gpuclf.not_trained(gpuclf.config(name, data={"train": str(weighted), "weight": "count"}))
