@@ -122,7 +122,8 @@ def test_another_number_of_processes_is_refused(began: int, now: int, commands: 
     commands.together(tmp_path, began, *TRAIN, hook=hook)
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     answer = commands.together(tmp_path, now, "resume", "run")
-    assert answer.codes == [2] * now, answer.errs
+    assert 2 in answer.codes, answer.errs
+    assert set(answer.codes) <= {2, 143}, answer.errs  # once one has refused, the others are asked to end
     assert "".join(answer.errs).count(f"begun by {began} process(es), and now there are {now}") == 1
     assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
 

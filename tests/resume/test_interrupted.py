@@ -116,7 +116,7 @@ def test_an_interrupted_prediction_is_quiet(commands: Commands, tmp_path: Path) 
     write_data(tmp_path)
     write_config(tmp_path, folds=None, grid=None)
     assert commands.run(tmp_path, "train", "run.yaml", "run.dir=run").code == 0
-    hook = {"target": "gpuclf.report.prediction_lines.prediction_lines", "signals": ["SIGINT"]}
+    hook = {"target": "gpuclf.report.predict_command.prediction_lines", "signals": ["SIGINT"]}
     answer = commands.run(tmp_path, "predict", "run", "test.tsv", hook=hook)
     assert answer.code == 130
     assert "Traceback" not in answer.err
