@@ -211,9 +211,9 @@ def table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def compare(out: Path, names: list[str]) -> str:
-    """What `gpuclf compare` says of the settings' models of the first seed."""
+    """What `gpuclf compare` says of the F1 of the settings' models of the first seed, whole reviews drawn."""
     folders = [str(out / name.replace(" ", "-").replace(",", "") / "final") for name in names]
-    command = [sys.executable, "-m", "gpuclf", "compare", *folders]
+    command = [sys.executable, "-m", "gpuclf", "compare", *folders, "--metric", "aspect_f1"]
     return subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True).stdout
 
 

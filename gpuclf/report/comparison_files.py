@@ -174,14 +174,27 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 
 def _named_apart(systems: Sequence[System]) -> list[System]:
-    """Names that occur twice become the files; what is then still the same gets a number."""
+    """Names that occur twice take as many folders before them as tell them apart; where none do, a number."""
     short = [system.name for system in systems]
     named: list[System] = []
     for system in systems:
-        name = system.name if short.count(system.name) == 1 else f"{system.file.parent}/{system.name}"
+        alike = [_parts(other) for other in systems if other.name == system.name]
+        name, parts = system.name, _parts(system)
+        if short.count(name) > 1:
+            depths = range(2, len(parts) + 1)
+            apart = (n for n in depths if sum(other[-n:] == parts[-n:] for other in alike) == alike.count(parts))
+            name = "/".join(parts[-next(apart, len(parts)) :])
         taken = sum(other.name == name or other.name.startswith(f"{name} (") for other in named)
         named.append(_renamed(system, name if not taken else f"{name} ({taken + 1})"))
     return named
+
+
+def _parts(system: System) -> tuple[str, ...]:
+    """The path that ends in the name: of the run, of the file, or of a column in it."""
+    file = system.file.absolute()
+    if file.parent.name == system.name:
+        return file.parent.parts
+    return file.parts if file.name == system.name else (*file.parts, system.name)
 
 
 def _renamed(system: System, name: str) -> System:

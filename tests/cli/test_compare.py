@@ -138,6 +138,17 @@ def test_a_run_with_itself(gpuclf: Gpuclf, runs: dict[str, Path]) -> None:
     assert "never disagree" in gpuclf.done("compare", runs["nb"], runs["nb"], "--samples", "99").out
 
 
+def test_names_that_are_alike_take_the_folders_that_tell_them_apart(gpuclf: Gpuclf) -> None:
+    for place in ("one/more", "two/more"):
+        (gpuclf.folder / place).mkdir(parents=True)
+    files = [gpuclf.text(f"{place}/answers.tsv", "gold\tA\nx\tx\ny\tx\n") for place in ("one/more", "two/more")]
+    said = strict_json(gpuclf.done("compare", *files, "--json", "--samples", "99").out)
+    assert list(said["systems"]) == ["one/more/answers.tsv/A", "two/more/answers.tsv/A"]
+    files = [gpuclf.text(name, "gold\tA\tB\nx\tx\ty\ny\tx\ty\n") for name in ("one.tsv", "two.tsv")]
+    said = strict_json(gpuclf.done("compare", *files, "--json", "--samples", "99").out)
+    assert list(said["systems"]) == ["one.tsv/A", "one.tsv/B", "two.tsv/A", "two.tsv/B"]
+
+
 def test_without_a_test_file_folds_decide(gpuclf: Gpuclf) -> None:
     train = gpuclf.text("train.tsv", sentences(60, 1))
     pair = [train_one(gpuclf, name, train) for name in ("nb", "mira")]
