@@ -71,7 +71,7 @@ OURS: dict[str, dict[str, Any]] = {
 SEARCHED = {"max_depth": 10, "eta": 0.2, "colsample_bynode": 0.5}
 PEERS: dict[str, tuple[str, dict[str, Any]]] = {  # the package that must be there, and the settings
     "scikit-learn random forest, one-hot, 16 trees": ("sklearn", {"n_estimators": 16}),
-    "scikit-learn extra trees, one-hot": ("sklearn", {}),
+    "scikit-learn extra trees, one-hot, 16 trees": ("sklearn", {"n_estimators": 16}),
     "scikit-learn HistGradientBoosting, codes": ("sklearn", {}),
     "XGBoost, 40 rounds": ("xgboost", {"rounds": 40}),
     "XGBoost, 100 rounds": ("xgboost", {"rounds": 100}),
@@ -152,7 +152,7 @@ def _scikit(tables: Tables, name: str, settings: dict[str, Any], trees: int) -> 
 
     train, test = codes_of(tables.train), codes_of(tables.test)
     if "Hist" in name:
-        model = HistGradientBoostingClassifier(random_state=0)
+        model = HistGradientBoostingClassifier(random_state=0, early_stopping=False)  # its split needs two rows a class
         return lambda: model.fit(train, tables.y), lambda fitted: fitted.predict(test)
     encoder = OneHotEncoder(handle_unknown="ignore")
     sparse, new = encoder.fit_transform(train), encoder.transform(test)
