@@ -174,6 +174,7 @@ class LearnerOptions(BaseModel):
     no_weights: ClassVar[str | None] = "it counts each document once"  # why Problem.weights mean nothing; None: they do
     probabilities: ClassVar[bool] = False  # softmax of the scores is P(class | document)
     reads: ClassVar[frozenset[str]] = frozenset({"sparse"})  # kinds of rows: sparse, codes, tokens
+    reads_unlabelled: ClassVar[bool] = False  # whether data.unlabelled means anything
     draws_by_feature: ClassVar[bool] = False  # whether draws find features by their names (Problem.feature_keys)
     default_batch: ClassVar[int] = 1  # train.batch where a config says nothing
     task: ClassVar[Literal["classify", "tag"]] = "classify"  # what is learnt, and so which stages a run has

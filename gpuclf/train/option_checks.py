@@ -74,6 +74,8 @@ def faults_of(
         faults += [fault for cell in cells for fault in _row_faults(cell.options)]
     if not {"data", "model"} & set(unsure):
         faults += [fault for cell in cells for fault in _weight_faults(cell.options)]
+        if options.data.unlabelled and not any(cell.options.model.reads_unlabelled for cell in cells):
+            faults.append(_unlabelled_fault(options))
     return list({str(fault): fault for fault in faults}.values())
 
 
@@ -293,6 +295,14 @@ def _row_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             key="data.gold",
             remedy="name it, e.g. gold: upos (conll: its place, from 0)",
         )
+
+
+def _unlabelled_fault(options: ExperimentOptions) -> UserFault:
+    return UserFault(
+        f"nothing is learnt from reviews without labels by model.type {options.model.type}",
+        key="data.unlabelled",
+        remedy="remove it (~data.unlabelled), or take type: content with content: joint or independent",
+    )
 
 
 def _weight_faults(options: ExperimentOptions) -> Iterator[UserFault]:

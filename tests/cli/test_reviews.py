@@ -92,9 +92,6 @@ def test_what_is_refused(gpuclf: Gpuclf, config: Path, tmp_path: Path) -> None:
     plain = gpuclf("train", config, f"run.dir={run}", "+features.type=token_context")
     assert plain.code == 2
     assert "write features: {type: review_context}" in plain.err
-    absent = gpuclf("train", config, f"run.dir={run}", "+data.unlabelled=[more.jsonl]")
-    assert absent.code == 2
-    assert "data.unlabelled" in absent.err
     broken = corpus(3)
     broken[2]["sentences"][0]["spans"][0]["end"] = 99
     written(tmp_path / "train.jsonl", broken)
@@ -107,3 +104,13 @@ def test_what_is_refused(gpuclf: Gpuclf, config: Path, tmp_path: Path) -> None:
     assert metric.code == 2
     assert "only tokens of reviews have aspects" in metric.err
     assert not run.exists()
+
+
+def test_unlabelled_reviews_are_there_and_read(gpuclf: Gpuclf, config: Path) -> None:
+    unread = "data.unlabelled: nothing is learnt from reviews without labels"
+    content = Path(__file__).parents[2] / "configs" / "content" / "products.yaml"
+    assert unread in gpuclf.refused("check", content, "model.content=none").err
+    assert unread in gpuclf.refused("check", config, "+data.unlabelled=[more.jsonl]").err
+    absent = gpuclf.refused("check", content, "data.unlabelled=[more.jsonl]").err
+    assert "data.unlabelled" in absent
+    assert unread not in absent

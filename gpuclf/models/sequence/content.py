@@ -56,6 +56,11 @@ class ContentOptions(LearnerOptions):
     default_metric: ClassVar[str] = "aspect_f1"
 
     @property
+    def reads_unlabelled(self) -> bool:  # type: ignore[override]
+        """Topics are learnt from all reviews, labels from those that have them."""
+        return self.content != "none"
+
+    @property
     def probabilities(self) -> bool:  # type: ignore[override]
         """Whether scores are log probabilities."""
         return self.decode == "marginal"
