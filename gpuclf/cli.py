@@ -179,20 +179,26 @@ def _train(arguments: argparse.Namespace, stop: Any) -> int:
     from gpuclf.config import load
     from gpuclf.faults import UserFault
     from gpuclf.report.run_folder import RunFolder, default_path
-    from gpuclf.train.distribution import everyones, rank
+    from gpuclf.train.distribution import PeerFailed, everyones, peer_failed, rank
+    from gpuclf.train.signals import Interrupted
 
     loaded = load(arguments.config, arguments.overrides)
     options = loaded.options
     path = options.run.dir or default_path(options.run.root, options.name, datetime.now())
-    if rank() == 0:
-        folder = RunFolder.create(path)
-        try:
-            folder.write_overrides(arguments.overrides)
-            folder.write_config(loaded.resolved_yaml())
-        except UserFault:
-            folder.discard()
-            raise
-    return _run(loaded, RunFolder.open(everyones(path)[0]), stop, resumes=False)
+    made = RunFolder.create(path) if rank() == 0 else None
+    try:
+        if made is not None:
+            made.write_overrides(arguments.overrides)
+            made.write_config(loaded.resolved_yaml())
+        return _run(loaded, RunFolder.open(everyones(path)[0]), stop)
+    except UserFault:
+        if made is not None:
+            made.discard()
+        raise
+    except (PeerFailed, Interrupted):
+        if made is not None and peer_failed():  # the launcher ends this process for another one's fault
+            made.discard()
+        raise
 
 
 def _resume(arguments: argparse.Namespace, stop: Any) -> int:
@@ -206,10 +212,9 @@ def _resume(arguments: argparse.Namespace, stop: Any) -> int:
     return _run(load(folder.config), folder, stop, resumes=True)
 
 
-def _run(loaded: Any, folder: Any, stop: Any, resumes: bool) -> int:
+def _run(loaded: Any, folder: Any, stop: Any, resumes: bool = False) -> int:
     from gpuclf.faults import UserFault
     from gpuclf.report.finished_run import finish, working_on
-    from gpuclf.train.distribution import rank
     from gpuclf.train.run import run_experiment
 
     try:
@@ -218,8 +223,6 @@ def _run(loaded: Any, folder: Any, stop: Any, resumes: bool) -> int:
             if result is not None:  # else the first process has it
                 finish(folder, loaded.options, loaded.resolved_yaml(), result, observer)
     except UserFault as fault:
-        if not resumes and rank() == 0:
-            folder.discard()
         raise loaded.locate(fault) from fault
     return 0
 

@@ -141,6 +141,13 @@ def first_to_fail() -> bool:
     return False
 
 
+def peer_failed() -> bool:
+    """Whether another process has failed, and said so."""
+    with suppress(PeerFailed):
+        return _store is not None and _known([_FAILED])
+    return True
+
+
 def failure_told() -> None:
     """The message is printed."""
     if _store is not None:

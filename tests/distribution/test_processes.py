@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gpuclf.cli import main
+from gpuclf.train.signals import Interrupted
 from tests.resume.commands import Commands, assert_same_run, write_config, write_data
 
 STEP = "gpuclf.train.run_context.step_rows"
@@ -162,6 +165,25 @@ def test_a_fault_is_told_once(where: str, commands: Commands, tmp_path: Path) ->
     assert told in "".join(answer.errs)
     assert "Traceback" not in "".join(answer.errs)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_the_folder_of_a_run_ended_for_the_fault_of_another_process(
+    failed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The launcher may end the first process before it meets the fault itself: nothing half made stays. A run that
+    somebody stops keeps its folder, to be resumed."""
+
+    def stopped(*arguments: object) -> None:
+        raise Interrupted(signal.SIGTERM)
+
+    begin(tmp_path, "one model")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gpuclf.train.run.run_experiment", stopped)
+    monkeypatch.setattr("gpuclf.train.distribution.peer_failed", lambda: failed)
+    assert main([*TRAIN]) == 143
+    assert (tmp_path / "run").exists() is not failed
+    assert "stopped by SIGTERM" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_taken_is_told_once(commands: Commands, tmp_path: Path) -> None:
