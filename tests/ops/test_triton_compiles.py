@@ -101,3 +101,17 @@ def test_the_walk_over_sentences(side: int, kind: str) -> None:
     types |= dict.fromkeys(("transition", "weights", "alphas", "log_norm", "pairs"), "*fp64")
     types |= dict.fromkeys(("sentences", "replicas", "classes"), "i32")
     compiled(triton_walk._sum_kernel, types, {"SIDE": side, "BLOCK": 16, "LOWEST": -float("inf")})
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_costs_of_splits(running: bool) -> None:
+    from gpuclf.ops.grow_forest import triton_walk
+
+    types = dict.fromkeys(("nodes", "first", "node_counts", "node_times", "terms", "costs"), "*i64")
+    types |= {"counts": "*i32"} | dict.fromkeys(("places", "classes", "least"), "i32")
+    flags = {"RUNNING": running, "GINI": running, "WORST": (1 << 63) - 1, "UNIT": 1 << 32}
+    compiled(triton_walk._cost_kernel, types, {**flags, "CLASSES": 32 if running else 512, "TILE": 8})
+    if not running:
+        types = dict.fromkeys(("first", "run", "run_begin", "run_end", "entries", "labels"), "*i64")
+        types |= {"weights": "*i32", "counts": "*i32", "classes": "i32"}
+        compiled(triton_walk._count_kernel, types, {"CLASSES": 512, "ENTRIES": 8})

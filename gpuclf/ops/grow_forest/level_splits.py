@@ -15,7 +15,6 @@ from gpuclf.ops.grow_forest.level import (
     Runs,
     below,
     chained,
-    class_counts,
     first_least,
     floyd,
     relevant,
@@ -23,8 +22,7 @@ from gpuclf.ops.grow_forest.level import (
     spans,
 )
 from gpuclf.ops.grow_forest.records import DRAWS, Table
-
-_CELLS = 1 << 24  # class counts held at once
+from gpuclf.ops.grow_forest.split_costs import prefix_costs, subset_costs
 
 
 @dataclass
@@ -54,17 +52,6 @@ class Best:
         order = torch.argsort(code, stable=True)
         order = order[torch.argsort(node[order], stable=True)]
         return node[order], code[order]
-
-
-def costs(law: Law, level: Level, left: Tensor, owner: Tensor) -> Tensor:
-    """The cost of every split whose left class counts are `left` (c, K), at node `owner` (c,)."""
-    times, whole = level.times[owner], level.counts[owner]
-    right = whole - left
-    rows, others = left.sum(1), right.sum(1)
-    x, rest = times * left, times * right
-    cost = law.cost(x.sum(1), rest.sum(1), law.term(x).sum(1), law.term(rest).sum(1))
-    least = law.rules.min_samples_leaf
-    return torch.where((rows >= least) & (others >= least), cost, WORST)
 
 
 def best_composed(law: Law, table: Table, level: Level) -> Best:
@@ -99,7 +86,7 @@ def _composed_of(law: Law, table: Table, level: Level, inputs: list[Runs]) -> Be
         if level.lists:
             place, there = _run_of(runs, node[mine][owner], code, table.num_values[i])
             place, owner = place[there], owner[there]
-        cost[mine] = _subset_costs(law, level, runs, place, owner, node[mine])
+        cost[mine] = subset_costs(law, level, runs, place, owner, node[mine])
     best = Best.none(level)
     best.lists = tuple(lists)
     best.cost, place = first_least(cost, node, len(level))
@@ -127,21 +114,6 @@ def _run_of(runs: Runs, node: Tensor, code: Tensor, values: int) -> tuple[Tensor
     held, asked = runs.node * values + runs.code, node * values + code
     run = torch.searchsorted(held, asked).clamp(max=held.numel() - 1)
     return run, held[run] == asked
-
-
-def _subset_costs(law: Law, level: Level, runs: Runs, run: Tensor, owner: Tensor, node: Tensor) -> Tensor:
-    """Costs (c,) of candidates at `node` (c,), of which candidate owner[j] takes run run[j]; owners rise."""
-    classes = level.counts.shape[1]
-    found = []
-    step = max(1, _CELLS // classes)
-    for start in range(0, node.numel(), step):
-        part = (owner >= start) & (owner < start + step)
-        position, pick = spans(runs.begin[run[part]], (runs.end - runs.begin)[run[part]])
-        entry = runs.entry[position]
-        candidates = min(step, node.numel() - start)
-        left = class_counts(owner[part][pick] - start, level.label[entry], level.weight[entry], candidates, classes)
-        found.append(costs(law, level, left, node[start : start + step]))
-    return torch.cat(found)
 
 
 def best_ordered(law: Law, table: Table, level: Level) -> Best:
@@ -173,7 +145,7 @@ def _try_values(law: Law, level: Level, runs: Runs, i: int, chosen: Tensor, draw
     if not run.numel():
         return
     node = runs.node[run]
-    cost = _subset_costs(law, level, runs, run, torch.arange(run.numel(), device=run.device), node)
+    cost = subset_costs(law, level, runs, run, torch.arange(run.numel(), device=run.device), node)
     won, place = _improved(best, i, cost, node)
     best.listed[i] = (won, runs.code[run[place]])
 
@@ -204,7 +176,7 @@ def _try_prefixes(
     tried = length <= most[node]
     if rules.extra_trees:
         tried &= length == (1 + below(chained(draw, 1), most.clamp(min=1)))[node]
-    cost = _prefix_costs(law, level, runs, run, node)
+    cost = prefix_costs(law, level, runs, run, node)
     won, place = _improved(best, i, torch.where(tried, cost, WORST), node)
     position, owner = spans(start[won], length[place])
     listed, at = run[position], won[owner]
@@ -236,26 +208,6 @@ def _ordered_runs(law: Law, level: Level, runs: Runs, chosen: Tensor, draw: Tens
     kept = torch.nonzero(chosen[runs.node] & (held >= rules.min_category_rows)).flatten()
     kept = kept[torch.sort(score[kept], descending=True, stable=True).indices]
     return kept[torch.sort(runs.node[kept], stable=True).indices]
-
-
-def _prefix_costs(law: Law, level: Level, runs: Runs, run: Tensor, node: Tensor) -> Tensor:
-    """The cost of every prefix that ends at run[j]; runs stand by node. Whole nodes are taken at a time."""
-    classes = level.counts.shape[1]
-    ends = torch.bincount(node, minlength=len(level)).cumsum(0)
-    found, begin = [], 0
-    while begin < run.numel():
-        limit = torch.searchsorted(ends, begin + max(1, _CELLS // classes), right=True)
-        end = max(int(ends[(limit - 1).clamp(min=0)]), int(ends[node[begin]]))
-        part, at = run[begin:end], node[begin:end]
-        position, owner = spans(runs.begin[part], (runs.end - runs.begin)[part])
-        entry = runs.entry[position]
-        counts = class_counts(owner, level.label[entry], level.weight[entry], part.numel(), classes)
-        running = counts.cumsum(0)
-        first = torch.searchsorted(at, at, right=False)
-        before = torch.where(first[:, None] > 0, running[(first - 1).clamp(min=0)], 0)
-        found.append(costs(law, level, running - before, at))
-        begin = end
-    return torch.cat(found)
 
 
 def _smaller_side(level: Level, runs: Runs, won: Tensor, listed: Tensor) -> tuple[Tensor, Tensor]:
