@@ -343,17 +343,18 @@ def _draw(found: dict[str, list[tuple[int, float]]], path: Path) -> None:
     from matplotlib import pyplot
 
     matplotlib.rcParams["svg.hashsalt"] = "gpuclf"
-    figure, axes = pyplot.subplots(1, len(found), figsize=(10, 3.2), layout="constrained")
+    figure, axes = pyplot.subplots(1, len(found), figsize=(10, 3.4), layout="constrained")
     labels = {
-        "rows": "rows of EWT (32 trees)",
-        "trees": "trees (65,496 rows)",
-        "values": "values an input (100,000 rows, 2 inputs, 8 trees)",
+        "rows": "rows of EWT\n(32 trees)",
+        "trees": "trees\n(65,496 rows)",
+        "values": "values an input\n(100,000 rows, 2 inputs, 8 trees)",
     }
     for axis, (name, points) in zip(axes, found.items(), strict=True):
         axis.plot(*zip(*points, strict=True), marker="o")
         axis.set(xlabel=labels[name], ylabel="CPU s", ylim=(0, None))
-        if name == "values":
-            axis.set_xscale("log")
+        axis.set_xscale("log" if name == "values" else "linear")
+        axis.set_xticks([size for size, _ in points], [f"{size:,}" for size, _ in points], rotation=30)
+        axis.minorticks_off()
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
 
