@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuclf.features.categorical import CategoryEncoder
 from gpuclf.models.forest.boosted_predictor import BoostedPredictor
 from gpuclf.models.forest.predictor import ForestPredictor
-from gpuclf.ops.forest_votes import MISSING_RIGHT
+from gpuclf.ops.forest_votes import MISSING_LEFT, MISSING_RIGHT
 from gpuclf.train.forest_figures import input_names
 from gpuclf.train.model_file import Model
 
@@ -63,8 +63,9 @@ def _sides(name: str, number: str, code: int, size: int) -> tuple[str, str]:
     """The two branches of a threshold; code 0 is that of missing numbers."""
     if code == 0:
         return f"{name} missing", f"{name} known"
-    below = f"{name} <= {number}"
-    return (below, f"{name} above or missing") if size == MISSING_RIGHT else (below, f"{name} above")
+    low = f"{name} <= {number}" + (" or missing" if size == MISSING_LEFT else "")
+    high = f"{name} above" + (" or missing" if size == MISSING_RIGHT else "")
+    return low, high
 
 
 def _value(model: Model, name: str, code: int) -> str:

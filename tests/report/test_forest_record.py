@@ -7,6 +7,8 @@ from typing import Any
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from gpuclf.ops.forest_votes import MISSING_LEFT, MISSING_RIGHT, MISSING_UNSEEN
+from gpuclf.report import forest_text
 from gpuclf.report.forest_record import forest_lines, forest_scalars, input_rows
 from gpuclf.report.html.forest_section import forest_section
 from gpuclf.report.summary import FinalFigures, GridPlan
@@ -88,3 +90,9 @@ def test_rounds_of_boosting_are_called_rounds() -> None:
     assert "accuracy by the number of rounds" in page
     assert "&lt;b&gt;" in page
     assert "The first 2 of 7." in page
+
+
+def test_a_threshold_says_where_missing_numbers_go() -> None:
+    assert forest_text._sides("size", "2.5", 3, MISSING_LEFT) == ("size <= 2.5 or missing", "size above")
+    assert forest_text._sides("size", "2.5", 3, MISSING_RIGHT) == ("size <= 2.5", "size above or missing")
+    assert forest_text._sides("size", "2.5", 3, MISSING_UNSEEN) == ("size <= 2.5", "size above")
