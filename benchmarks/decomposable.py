@@ -2,7 +2,8 @@
 
     python -m benchmarks.decomposable                       34 NOAD words × 10 folds × all systems, a figure, and the
                                                             same models one by one (5 CPU minutes in all)
-    python -m benchmarks.decomposable --rules               rules to choose or combine models of a search, on the same
+    python -m benchmarks.decomposable --rules               rules to choose or combine models of a search, on the same;
+                                                            the best of them on half of the words, on the other half
     python -m benchmarks.decomposable --words case.noun     some of the words
     python -m benchmarks.decomposable --sets interest hard  the four classical sets, system by system
     python -m benchmarks.decomposable --graphs              BIC searches beside Chordalysis' edges, with CPU seconds
@@ -31,6 +32,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks.decomposable_systems import BEST, LR, NB, RULES, SELECTED, STACK, SYSTEMS, batches, criterion_of
 from benchmarks.green import ROOT, require_green
 from benchmarks.measure import markdown_table, surroundings
 from benchmarks.senses_figure import WordRow, draw_words
@@ -46,46 +48,15 @@ from gpuclf.features.word_sense import fit_word_sense
 from gpuclf.metrics.paired_t import PairedT, paired_t
 from gpuclf.models.decomposable.criteria import CRITERIA
 from gpuclf.models.decomposable.options import DecomposableOptions
-from gpuclf.models.learner import LearnerOptions, Problem, Replicas
+from gpuclf.models.learner import LearnerOptions, Predictor, Problem, Replicas
 from gpuclf.models.linear.logistic import LogisticOptions
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.train.loop import BatchLoop, StepReport
 
 FOLDS = 10
+SPLITS = 1000
 RATIO = 1 / (FOLDS - 1)  # of judged to training rows
 TESTS = ["tests/models/test_decomposable.py", "tests/ops/test_conditional_tables.py", "tests/ops/test_chordal_moves.py"]
-NB, SELECTED, STACK, LR, BEST = "NB", "AIC held-out", "stack", "LR", "best"
-SYSTEMS: dict[str, dict[str, Any]] = {
-    NB: {"direction": "fixed", "start": "naive_bayes"},
-    "G² held-out": {"criterion": "g2", "select": "heldout"},
-    "AIC": {},
-    "BIC": {"criterion": "bic"},
-    "p .0001": {"criterion": "p_value"},
-    SELECTED: {"select": "heldout"},
-    "mix": {"combine": "mix"},
-    STACK: {"combine": "stack"},
-    LR: {},
-}
-RULES: dict[str, dict[str, Any]] = {
-    NB: SYSTEMS[NB],
-    "AIC": {},
-    SELECTED: SYSTEMS[SELECTED],
-    "held-out, log loss": {"select": "heldout", "select_by": "log_loss"},
-    "held-out, 1 SE": {"select": "heldout", "one_standard_error": True},
-    "5 inner folds": {"select": "cv"},
-    "5 inner folds, log loss": {"select": "cv", "select_by": "log_loss"},
-    "5 inner folds, 1 SE": {"select": "cv", "one_standard_error": True},
-    "leave-one-out": {"select": "leave_one_out"},
-    "leave-one-out, log loss": {"select": "leave_one_out", "select_by": "log_loss"},
-    "leave-one-out, 1 SE": {"select": "leave_one_out", "one_standard_error": True},
-    "G², leave-one-out": {"criterion": "g2", "select": "leave_one_out"},
-    "mix": SYSTEMS["mix"],
-    "switch": {"combine": "switch"},
-    STACK: SYSTEMS[STACK],
-    "stack, BIC": {"criterion": "bic", "combine": "stack"},
-    "stack, from naive Bayes": {"start": "naive_bayes", "combine": "stack"},
-    "stack, ess 5": {"combine": "stack", "ess": 5.0},
-}
 
 
 @dataclass(frozen=True)
@@ -128,15 +99,6 @@ def read(path: Path) -> Word:
     return Word(name, encoded.rows, torch.from_numpy(labels), torch.from_numpy(keys), classes, train)
 
 
-def batches(systems: dict[str, dict[str, Any]]) -> list[list[str]]:
-    """Systems that differ in nothing but the criterion, which train together."""
-    groups: dict[str, list[str]] = {}
-    for name, options in systems.items():
-        kept = {key: value for key, value in options.items() if key != "criterion"}
-        groups.setdefault(name if name == LR else repr(sorted(kept.items())), []).append(name)
-    return list(groups.values())
-
-
 class Experiment:
     """One word, as codes for searches and as sparse rows for logistic regression, with the views of all folds."""
 
@@ -151,7 +113,15 @@ class Experiment:
         """All folds of the systems that may be one batch, batch after batch."""
         found = Found({BEST: [0.0] * FOLDS})
         for names in batches(self.systems):
-            self._run(names, [(name, fold) for fold in range(FOLDS) for name in names], found)
+            criteria = list(dict.fromkeys(criterion_of(self.systems[name]) for name in names))
+            first = [
+                next(name for name in names if criterion_of(self.systems[name]) == criterion) for criterion in criteria
+            ]
+            models = [(name, fold) for fold in range(FOLDS) for name in first]
+            if first == names:
+                self._run(names, models, found)
+            else:
+                self._choose(names, models, found)
         return found
 
     def one_by_one(self) -> Found:
@@ -165,14 +135,10 @@ class Experiment:
     def _run(self, names: Sequence[str], models: Sequence[tuple[str, int]], found: Found) -> None:
         """Trains models (system, fold) as one batch, and notes how they, and those that they meet, do."""
         began = time.process_time()
-        word, linear = self.word, names[0] == LR
-        rows, views = (self.sparse, self.sparse_views) if linear else (word.rows, self.views)
+        linear = names[0] == LR
         options = LogisticOptions(C=1.0) if linear else DecomposableOptions(**self.systems[names[0]])
         train = TrainOptions() if linear else TrainOptions(evaluate_every=options.evaluate_every)
-        held = {key: torch.tensor([self._option(options, key, n) for n, _ in models]) for key in options.per_replica}
-        view = torch.tensor([fold for _, fold in models])
-        replicas = Replicas(view, torch.zeros_like(view), {key: value.double() for key, value in held.items()})
-        problem = Problem(rows, word.labels, word.keys, len(word.classes), views, replicas)
+        problem = self._problem(options, models, linear)
         counts = set(self.systems[names[0]]) <= {"criterion"} and not linear  # of models that `best` is taken over
 
         def follow(report: StepReport, loop: BatchLoop) -> None:
@@ -181,22 +147,54 @@ class Experiment:
                 met = float(report.figures["outside_accuracy"][place])
                 found.accuracy[BEST][models[position][1]] = max(found.accuracy[BEST][models[position][1]], met)
 
-        learner = options.build(train, word.classes)
+        learner = options.build(train, self.word.classes)
         predictor = BatchLoop(learner, problem, train, options.max_steps(train)).run(follow).predictor
         for place, (name, fold) in enumerate(models):
-            docs = torch.nonzero(~word.train[fold]).flatten()
-            columns, heights = (None if part is None else part[fold] for part in (views.col_scale, views.row_scale))
-            said = predictor.scores(rows, docs, columns, heights, slice(place, place + 1))[0].argmax(1)
-            right = float((said == word.labels[docs]).double().mean())
+            right = self._right(problem, predictor, place)
             found.accuracy.setdefault(name, [0.0] * FOLDS)[fold] = right
             if name == NB:
                 found.accuracy[BEST][fold] = max(found.accuracy[BEST][fold], right)
         found.seconds += time.process_time() - began
 
+    def _choose(self, names: Sequence[str], models: Sequence[tuple[str, int]], found: Found) -> None:
+        """Searches once, by the first system of each criterion and fold; each system chooses a model of it."""
+        began = time.process_time()
+        options = [DecomposableOptions(**self.systems[name]) for name in names]
+        problem = self._problem(options[0], models, False)
+        state = None
+        for name, own in zip(names, options, strict=True):
+            learner = own.build(TrainOptions(evaluate_every=own.evaluate_every), self.word.classes)
+            if state is None:
+                state = learner.init(problem)
+                while not bool(learner.finished(problem, state).all()):
+                    state = learner.step(problem, state)
+            predictor = learner.result(problem, learner.rechosen(problem, state))
+            for place, (searched, fold) in enumerate(models):
+                if criterion_of(self.systems[searched]) == criterion_of(self.systems[name]):
+                    found.accuracy.setdefault(name, [0.0] * FOLDS)[fold] = self._right(problem, predictor, place)
+        found.seconds += time.process_time() - began
+
+    def _problem(self, options: LearnerOptions, models: Sequence[tuple[str, int]], linear: bool) -> Problem:
+        """Models (system, fold) as replicas of one batch."""
+        word, view = self.word, torch.tensor([fold for _, fold in models])
+        rows, views = (self.sparse, self.sparse_views) if linear else (word.rows, self.views)
+        held = {key: torch.tensor([self._option(options, key, n) for n, _ in models]) for key in options.per_replica}
+        replicas = Replicas(view, torch.zeros_like(view), {key: value.double() for key, value in held.items()})
+        return Problem(rows, word.labels, word.keys, len(word.classes), views, replicas)
+
+    def _right(self, problem: Problem, predictor: Predictor, place: int) -> float:
+        """The share of a replica's held-out contexts that its model answers rightly."""
+        fold = int(problem.replicas.view[place])
+        docs = torch.nonzero(~self.word.train[fold]).flatten()
+        scales = (problem.views.col_scale, problem.views.row_scale)
+        columns, heights = (None if part is None else part[fold] for part in scales)
+        said = predictor.scores(problem.rows, docs, columns, heights, slice(place, place + 1))[0].argmax(1)
+        return float((said == self.word.labels[docs]).double().mean())
+
     def _option(self, options: LearnerOptions, key: str, system: str) -> float:
         value = getattr(options, key.partition(".")[2])
         if key == "model.criterion":
-            return CRITERIA.index(self.systems[system].get("criterion", "aic"))
+            return CRITERIA.index(criterion_of(self.systems[system]))
         return float(value or 0.0)
 
 
@@ -245,6 +243,8 @@ def compare_words(paths: Sequence[Path], systems: dict[str, dict[str, Any]], ser
             cells += [f"{100 * tests[name].mean:+.1f}", f"{tests[name].p:.3f}", f"{corrected.p:.3f}"]
         print("| " + " | ".join(cells) + " |", flush=True)
     print(f"\n{summary(done, systems)}")
+    if systems is RULES and len(done) > 1:
+        print(f"\n{halves(done, list(systems))}")
     models = len(paths) * FOLDS * len(systems)
     print(f"\nCPU seconds of {models:,} models: {together:.1f} in batches" + f", {alone:.1f} one by one" * serial)
     if figure is not None:
@@ -266,6 +266,28 @@ def summary(done: Sequence[WordRow], systems: dict[str, dict[str, Any]]) -> str:
         about = [f"{above}", f"{better}", f"{worse}"] if tests else ["", "", ""]
         rows.append([name, f"{mean:.2f}", f"{100 * (mean - means[NB]) / gap:.0f} %", *about])
     return markdown_table(["system", "mean", "of the gap", "words above NB", "significantly", "sign. below"], rows)
+
+
+def halves(done: Sequence[WordRow], rules: Sequence[str]) -> str:
+    """What choosing a rule with hindsight is worth: the rule of the best mean on a random half of the words, scored on
+    the other half, over SPLITS splits (seed 0)."""
+    table = np.array([[row.accuracy[name] for name in [*rules, BEST]] for row in done])
+    bayes, draw = list(rules).index(NB), np.random.default_rng(0)
+    chosen, own, other, gaps = [], [], [], []
+    for _ in range(SPLITS):
+        order = draw.permutation(len(table))
+        first, second = (table[part].mean(0) for part in (order[: len(order) // 2], order[len(order) // 2 :]))
+        rule = int(first[:-1].argmax())
+        chosen.append(rules[rule])
+        own.append(first[rule] - first[bayes])
+        other.append(second[rule] - second[bayes])
+        gaps.append(second[-1] - second[bayes])
+    times = ", ".join(f"{name} {chosen.count(name)}" for name in sorted(set(chosen), key=chosen.count, reverse=True))
+    gain, spread, share = float(np.mean(other)), float(np.std(other)), 100 * np.mean(other) / np.mean(gaps)
+    return (
+        f"The best of {len(rules)} rules on half of the words, over {SPLITS} splits ({times}): {np.mean(own):+.2f} "
+        f"over naive Bayes there; on the other half {gain:+.2f} (sd {spread:.2f}), {share:.0f} % of the gap"
+    )
 
 
 def compare_graphs(folder: Path) -> None:

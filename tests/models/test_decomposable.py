@@ -184,6 +184,7 @@ def test_the_star_is_naive_bayes() -> None:
         {"criterion": "bic", "direction": "both", "start": "tree"},
         {"select": "heldout", "criterion": "g2"},
         {"select": "cv", "inner_folds": 3},
+        {"select": "stability", "inner_folds": 3},
         {"select": "leave_one_out", "select_by": "log_loss"},
         {"combine": "mix"},
         {"combine": "stack"},

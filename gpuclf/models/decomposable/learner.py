@@ -20,10 +20,20 @@ from gpuclf.models.decomposable.graph import (
     tree_graph,
 )
 from gpuclf.models.decomposable.kept import kept_factors, predictor_of, stacked_factors
-from gpuclf.models.decomposable.plan import Plan, Track, edge_mask, tracks_of
+from gpuclf.models.decomposable.plan import FOLDED, Plan, Track, edge_mask, tracks_of
 from gpuclf.models.decomposable.predictor import DecomposablePredictor
 from gpuclf.models.decomposable.search import FIGURES, add_factor, begun_figures, first_figures
-from gpuclf.models.decomposable.selection import NAIVE_BAYES, TREE_AUGMENTED, Measure, edges_along, pick, replay
+from gpuclf.models.decomposable.selection import (
+    NAIVE_BAYES,
+    STABLE,
+    TREE_AUGMENTED,
+    Measure,
+    edges_along,
+    measured,
+    pick,
+    replay,
+)
+from gpuclf.models.decomposable.stability import stable_graph
 from gpuclf.models.decomposable.stacking import stack_weights, without_tail
 from gpuclf.models.decomposable.state import SearchState
 from gpuclf.models.decomposable.variables import Variables, num_inputs, variables_of
@@ -103,7 +113,15 @@ class Decomposable:
         tell(problem, state, alive, slice(4, 7))
         for replica in alive.tolist():
             if bool(state.done[replica].all()):
-                self._choose(state, replica)
+                self._choose(problem, state, replica)
+        return state
+
+    def rechosen(self, problem: Problem, state: SearchState) -> SearchState:
+        """A state whose searches have ended, with the model that this learner chooses: rules of choice may share a
+        search, where its tracks are the same (cv and stability, select_by, one_standard_error)."""
+        state = replace(state, picked=state.picked.clone(), chosen=state.chosen.clone())
+        for replica in range(len(problem.replicas)):
+            self._choose(problem, state, replica)
         return state
 
     def finished(self, problem: Problem, state: SearchState) -> Tensor:
@@ -150,7 +168,7 @@ class Decomposable:
         return variables_of(problem.rows, problem.labels, problem.num_classes, track.train, sets)
 
     def _is_whole(self, place: int) -> bool:
-        return self.plan.select == "cv" and place == 0
+        return self.plan.select in FOLDED and place == 0
 
     def _counted(self, problem: Problem, tracks: Sequence[Sequence[Track]]) -> list[list[Variables]]:
         """What every track is counted on; replicas of one view and seed have the same."""
@@ -236,7 +254,7 @@ class Decomposable:
         made = int((state.moves[replica, 0, :, 0] >= 0).sum())
         return stack_weights(state.shares[replica, : 3 + made, state.judged[replica, 0]])
 
-    def _choose(self, state: SearchState, replica: int) -> None:
+    def _choose(self, problem: Problem, state: SearchState, replica: int) -> None:
         plan = self.plan
         made = int((state.moves[replica, 0, :, 0] >= 0).sum())
         weights = self._weights(state, replica)
@@ -246,24 +264,45 @@ class Decomposable:
         if plan.select == "criterion":
             state.picked[replica], state.chosen[replica] = made, state.adjacent[replica, 0]
             return
-        judges: Sequence[int] = range(1, state.measures.shape[1]) if plan.select == "cv" else [0]
-        sequence = state.measures[replica, list(judges), : made + 1].sum(0)
+        judges = list(range(1, state.measures.shape[1])) if plan.select in FOLDED else [0]
         begun, moves = state.begun[replica, 0], state.moves[replica, 0]
-        edges = edges_along(begun, moves[:made])
+        stable = None
+        if plan.select == "stability":
+            stable = stable_graph(begun, moves, state.adjacent[replica, judges], plan.stable_share)
+            ess = float(problem.replicas.options[ESS][replica])
+            sequence, edges = self._judged(state, replica, judges, stable, ess), [int(stable.sum()) // 2]
+        else:
+            sequence = state.measures[replica, judges, : made + 1].sum(0)
+            edges = edges_along(begun, moves[:made])
         rival_edges = [len(begun) - 1, int(state.rival_graphs[replica].sum()) // 2]
         rows = int(state.judged[replica].sum())
-        rivals = state.rivals[replica, list(judges)].sum(0)
-        self._take(state, replica, pick(sequence, edges, rivals, rival_edges, rows, plan.select_by, plan.near))
+        rivals = state.rivals[replica, judges].sum(0)
+        place = pick(sequence, edges, rivals, rival_edges, rows, plan.select_by, plan.near)
+        self._take(state, replica, place, stable)
 
-    def _take(self, state: SearchState, replica: int, place: int) -> None:
-        """The final graph: of the sequence, or a rival's."""
+    def _judged(self, state: SearchState, replica: int, judges: Sequence[int], graph: Tensor, ess: float) -> Tensor:
+        """(1, 4) float64 (see Measure): a graph with the parameters of each of the tracks, on the rows that judge."""
+        total = torch.zeros(1, len(Measure), dtype=torch.float64, device=graph.device)
+        for track in judges:
+            variables = variables_of_track(state, replica, track)
+            scores = torch.zeros_like(state.scores[replica, track])
+            self._score(variables, graph, ess, scores, leave_out=False)
+            total += measured(
+                scores, variables.codes[CLASS].long(), state.prior[replica, track], state.judged[replica, track]
+            )
+        return total
+
+    def _take(self, state: SearchState, replica: int, place: int, stable: Tensor | None = None) -> None:
+        """The final graph: of the sequence, or a rival's; the stable one (V, V) in place of any of the sequence."""
         begun = state.begun[replica, 0]
-        rivals = {
+        graphs = {
             NAIVE_BAYES: naive_bayes_graph(len(begun), begun.device),
             TREE_AUGMENTED: state.rival_graphs[replica],
         }
+        if stable is not None and place not in graphs:
+            place, graphs[STABLE] = STABLE, stable
         state.picked[replica] = place
-        state.chosen[replica] = rivals.get(place, replay(begun, state.moves[replica, 0], max(place, 0)))
+        state.chosen[replica] = graphs.get(place, replay(begun, state.moves[replica, 0], max(place, 0)))
 
 
 def _prior(variables: Variables) -> Tensor:

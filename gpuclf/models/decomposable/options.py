@@ -9,7 +9,7 @@ from pydantic import Field, StrictInt, StrictStr, model_validator
 
 from gpuclf.models.decomposable.criteria import CRITERIA, Rules
 from gpuclf.models.decomposable.learner import Decomposable
-from gpuclf.models.decomposable.plan import Plan
+from gpuclf.models.decomposable.plan import FOLDED, Plan
 from gpuclf.models.learner import LearnerOptions
 from gpuclf.models.train_options import TrainOptions
 
@@ -37,9 +37,11 @@ class DecomposableOptions(LearnerOptions):
     pairs of column names, or "class", that keep their edge, or never have one.
     select: criterion, the last graph; heldout, the graph that does best on heldout_fraction of the training rows;
     cv, the length of search that does best over inner_folds; leave_one_out, on all training rows, each without its own
-    counts. Naive Bayes and tan always take part, ties go to naive Bayes, then to the simplest; the winner's parameters
-    and word sets are estimated on all training rows. select_by: accuracy or log_loss; one_standard_error: the
-    simplest within one of the best.
+    counts; stability, the moves of the search over all training rows with which at least a stable_share of the
+    searches without one of inner_folds agree where they end, in their order and as far as graphs stay chordal
+    (Meinshausen & Bühlmann 2010), judged on these folds with parameters of the other rows. Naive Bayes and tan always
+    take part, ties go to naive Bayes, then to the simplest; the winner's parameters and word sets are estimated on all
+    training rows. select_by: accuracy or log_loss; one_standard_error: the simplest within one of the best.
     combine: the last model (none), the mean over the sequence (mix: Pedersen & Bruce 1997), by document the most
     precise of the models that cover it (switch: Kayaalp, Pedersen & Bruce 1997), or the mean of P(class | inputs) over
     the sequence, naive Bayes and tan by the weights that explain the training rows best, each without its own counts
@@ -65,11 +67,12 @@ class DecomposableOptions(LearnerOptions):
     max_edges: Annotated[StrictInt, Field(ge=0)] | None = None
     fixed: Edges = ()
     forbidden: Edges = ()
-    select: Literal["criterion", "heldout", "cv", "leave_one_out"] = "criterion"
+    select: Literal["criterion", "heldout", "cv", "leave_one_out", "stability"] = "criterion"
     select_by: Literal["accuracy", "log_loss"] = "accuracy"
     one_standard_error: bool = False
     heldout_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
     inner_folds: Annotated[StrictInt, Field(ge=2)] = 5
+    stable_share: Annotated[float, Field(gt=0, le=1)] = 0.6
     combine: Literal["none", "mix", "switch", "stack"] = "none"
     ess: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     backoff: Literal["majority", "naive_bayes", "next_simpler", "none"] = "majority"
@@ -92,7 +95,8 @@ class DecomposableOptions(LearnerOptions):
             "select_by": self.select == "criterion",
             "one_standard_error": self.select == "criterion" or self.select_by == "log_loss",
             "heldout_fraction": self.select != "heldout",
-            "inner_folds": self.select != "cv",
+            "inner_folds": self.select not in FOLDED,
+            "stable_share": self.select != "stability",
         }
         found = [name for name, is_idle in idle.items() if is_idle and getattr(self, name) != default[name].default]
         if found:
@@ -103,6 +107,8 @@ class DecomposableOptions(LearnerOptions):
             raise ValueError("criterion heldout needs rows that are held out; write select: heldout")
         if self.criterion == "g2" and self.direction == "both":
             raise ValueError("criterion g2 never ends in both directions; take forward, backward or another criterion")
+        if self.criterion == "g2" and self.select == "stability":
+            raise ValueError("criterion g2 adds every edge, so that all are stable; take another criterion")
         if self.criterion == "exact" and self.statistic != "g2":
             raise ValueError("the exact test is of G²; remove statistic")
         if self.statistic == "power" and self.power_lambda in (0.0, -1.0):
@@ -131,6 +137,7 @@ class DecomposableOptions(LearnerOptions):
             near=self.one_standard_error,
             fraction=self.heldout_fraction,
             inner_folds=self.inner_folds,
+            stable_share=self.stable_share,
             combine=self.combine,
             backoff=self.backoff,
         )
@@ -139,10 +146,10 @@ class DecomposableOptions(LearnerOptions):
     def bytes_per_replica(self, num_features: int, num_classes: int) -> int:
         """A guess by the values of all inputs: each of these has two at least."""
         variables = min(num_features // 2 + num_classes, _VARIABLES_GUESS)
-        return _PAIR_BYTES * variables**2 * (1 + (self.inner_folds if self.select == "cv" else 0))
+        return _PAIR_BYTES * variables**2 * (1 + (self.inner_folds if self.select in FOLDED else 0))
 
     def bytes_per_document(self, num_classes: int) -> int:
         """Scores of the searches, and codes of some inputs."""
-        tracks = 1 + (self.inner_folds if self.select == "cv" else 0)
+        tracks = 1 + (self.inner_folds if self.select in FOLDED else 0)
         stacked = 4 * _MODELS_GUESS if self.combine == "stack" else 0
         return tracks * (16 * num_classes + 64) + stacked

@@ -17,6 +17,7 @@ from gpuclf.models.learner import Problem
 from gpuclf.ops.counter_hash import hash64_numpy
 
 _SPLIT = 0xDEC0
+FOLDED = ("cv", "stability")  # select: a search over all rows, and one without each inner fold
 CLASS_NAME = "class"
 Edges = tuple[tuple[str, str], ...]
 
@@ -40,6 +41,7 @@ class Plan:
     near: bool
     fraction: float
     inner_folds: int
+    stable_share: float
     combine: str
     backoff: str
 

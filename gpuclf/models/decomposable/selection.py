@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gpuclf.ops.cell_scores import LOG_ZERO
 
-NAIVE_BAYES, TREE_AUGMENTED = -1, -2
+NAIVE_BAYES, TREE_AUGMENTED, STABLE = -1, -2, -3
 _WORST = 700.0  # of −log P: what a row costs whose class has no probability
 
 

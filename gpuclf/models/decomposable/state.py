@@ -21,7 +21,8 @@ class SearchState:
     + 1, 4) float64 of each model on the judged rows (see Measure), rivals (R, J, 2, 4) of naive Bayes and of the
     tree-augmented one; rival_graphs (R, V, V) bool: that one, as the first judged track made it. chosen (R, V, V)
     bool: the graph of the final model; picked (R,) int64: its place in the sequence, −1 naive Bayes, −2
-    tree-augmented. last (R, 7) float64: figures of the last step (Decomposable.progress).
+    tree-augmented, −3 the stable part of the search. last (R, 7) float64: figures of the last step
+    (Decomposable.progress).
     shares (R, 2 + S + 1, docs) float32, where models are stacked: P(class | inputs) of each row's own class, the row
     itself left out, by naive Bayes, by the tree-augmented one, and by each model of the sequence.
     """
