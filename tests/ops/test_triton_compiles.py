@@ -115,3 +115,11 @@ def test_costs_of_splits(running: bool) -> None:
         types = dict.fromkeys(("first", "run", "run_begin", "run_end", "entries", "labels"), "*i64")
         types |= {"weights": "*i32", "counts": "*i32", "classes": "i32"}
         compiled(triton_walk._count_kernel, types, {"CLASSES": 512, "ENTRIES": 8})
+
+
+def test_subsets_of_ranks() -> None:
+    from gpuclf.ops.grow_forest import triton_walk
+
+    types = dict.fromkeys(("draws", "sizes", "amongs", "picks"), "*i64")
+    types |= dict.fromkeys(("candidates", "most", "first"), "i32")
+    compiled(triton_walk._floyd_kernel, types, {"MOST": 128, "TILE": 8})

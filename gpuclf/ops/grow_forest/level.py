@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor
@@ -156,6 +157,11 @@ def below(hashed: Tensor, limit: Tensor) -> Tensor:
 def floyd(draw: Tensor, size: Tensor, among: Tensor, first: int) -> Tensor:
     """(c, most) int64: `size` (c,) of `among` ranks without replacement, -1 beyond; draws are numbered from `first`."""
     most = int(size.max()) if size.numel() else 0
+    if draw.device.type == "cuda" and find_spec("triton") is not None:
+        from gpuclf.ops.grow_forest import triton_walk
+
+        if most <= triton_walk.MOST_RANKS:
+            return triton_walk.floyd(draw, size, among, first, most)
     picks = torch.full((size.numel(), most), -1, dtype=torch.int64, device=draw.device)
     for step in range(most):
         last = among - size + step

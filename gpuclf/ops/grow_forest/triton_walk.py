@@ -1,4 +1,5 @@
-"""Costs of the splits of a level on CUDA, where torch has to index every entry and to scan class counts one by one.
+"""Costs of the splits of a level on CUDA, where torch has to index every entry and to scan class counts one by one; and
+subsets of ranks, for which torch launches a dozen kernels an element.
 
 A program walks over the runs of a group and counts classes without atomics; another takes running sums in a node and
 their costs in one pass. Counts are whole numbers, and the Gini cost is rounded as in `Law.cost`: the bits are those of
@@ -17,6 +18,7 @@ from gpuclf.ops.grow_forest.level import WORST, Law, Level, Runs
 from gpuclf.ops.grow_forest.records import TERM_BITS
 
 MOST_CLASSES = 512  # beyond it a program has no room for a row of counts
+MOST_RANKS = 128  # likewise, of a subset
 _TILE = 1024  # class counts in a program's hands at once
 
 
@@ -41,6 +43,19 @@ def prefix_costs(law: Law, level: Level, runs: Runs, run: Tensor, node: Tensor) 
         first = _reach(node[begin:end], len(level))
         _cost_of(law, level, counts, node[begin:end], first, cost[begin:end])
     return cost
+
+
+def floyd(draw: Tensor, size: Tensor, among: Tensor, first: int, most: int) -> Tensor:
+    """See level; `most` is the greatest size."""
+    picks = torch.empty(size.numel(), most, dtype=torch.int64, device=draw.device)
+    if picks.numel():
+        side = triton.next_power_of_2(most)
+        tile = max(1, min(32, _TILE // side))
+        _floyd_kernel[(triton.cdiv(size.numel(), tile),)](
+            draw.contiguous(), size.contiguous(), among.contiguous(), picks, size.numel(), most, first,
+            MOST=side, TILE=tile,
+        )  # fmt: skip
+    return picks
 
 
 def _reach(owner: Tensor, owners: int) -> Tensor:
@@ -150,3 +165,31 @@ def _cost_kernel(
         times = tl.load(node_times + node[:, None] * classes + kind[None, :], mask=mask, other=0)
         cost = _split_cost(left, whole, times, terms, least, GINI, WORST, UNIT)
         tl.store(costs + place, cost, mask=inside)
+
+
+@triton.jit
+def _mixed(state):
+    """The finaliser of gpuclf.ops.counter_hash, of uint64."""
+    z = state + 0x9E3779B97F4A7C15
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB
+    return z ^ (z >> 31)
+
+
+@triton.jit
+def _floyd_kernel(draws, sizes, amongs, picks, candidates, most, first, MOST: tl.constexpr, TILE: tl.constexpr):
+    place = tl.program_id(0).to(tl.int64) * TILE + tl.arange(0, TILE)
+    column = tl.arange(0, MOST)
+    inside = place < candidates
+    draw = tl.load(draws + place, mask=inside, other=0)
+    size = tl.load(sizes + place, mask=inside, other=0)
+    among = tl.load(amongs + place, mask=inside, other=0)
+    held = tl.zeros((TILE, MOST), dtype=tl.int64) - 1
+    for step in range(most):
+        last = among - size + step
+        limit = tl.maximum(last + 1, 1).to(tl.uint64)
+        rank = (((_mixed((draw + first + step).to(tl.uint64)) >> 32) * limit) >> 32).to(tl.int64)
+        taken = tl.sum((held == rank[:, None]).to(tl.int32), axis=1) > 0
+        rank = tl.where(step < size, tl.where(taken, last, rank), -1)
+        held = tl.where(column[None, :] == step, rank[:, None], held)
+    tl.store(picks + place[:, None] * most + column[None, :], held, mask=inside[:, None] & (column < most)[None, :])

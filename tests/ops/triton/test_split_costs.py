@@ -1,4 +1,4 @@
-"""Triton costs of splits against torch's, and trees grown with them: on a GPU, or under TRITON_INTERPRET=1."""
+"""Triton costs of splits, and subsets, against torch; trees grown with them. On a GPU or with TRITON_INTERPRET=1."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gpuclf.ops.grow_forest import cuda, level_costs, reference, split_costs
-from gpuclf.ops.grow_forest.level import Law, Level, runs_of
+from gpuclf.ops.grow_forest.level import Law, Level, floyd, runs_of
 from gpuclf.ops.grow_forest.records import GrowthRules, terms
 from tests.ops.test_grow_forest import RULES, given, same
 
@@ -65,3 +65,13 @@ def test_trees_equal_those_of_the_reference(monkeypatch: pytest.MonkeyPatch, nam
     few = problem | {part: problem[part][:2] for part in ("sample", "keys")}
     rules = replace(RULES[name], max_depth=3)
     same(cuda.grow_forest(**few, rules=rules), reference.grow_forest(**few, rules=rules))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of the interpreter: hashes overflow
+def test_subsets_of_ranks_are_those_of_torch() -> None:
+    triton_walk = pytest.importorskip("gpuclf.ops.grow_forest.triton_walk")
+    draw = torch.randint(-(1 << 63), (1 << 63) - 1, (40,), generator=torch.Generator().manual_seed(0))
+    among = 1 + torch.arange(40) % 13
+    size = torch.minimum(torch.arange(40) % 8, among)
+    found = triton_walk.floyd(*(part.to(DEVICE) for part in (draw, size, among)), 1, 7)
+    assert torch.equal(found.cpu(), floyd(draw, size, among, 1))
