@@ -210,6 +210,7 @@ class BoostedTreesClassifier(TreeClassifier):
         max_features: float | str | None = None,
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
+        gradient_sampling: float = 0.0,
         n_bins: int | None = None,
         categorical_features: Columns = "from_dtype",
         random_state: Any = 0,
@@ -225,6 +226,7 @@ class BoostedTreesClassifier(TreeClassifier):
         self.max_features = max_features
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.gradient_sampling = gradient_sampling
         self.n_bins = n_bins
         self.categorical_features = categorical_features
         self.random_state = random_state

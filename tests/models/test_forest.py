@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.features.rows import CodeRows, Views
+from gpuclf.models.forest.boosting import Boosting
 from gpuclf.models.forest.coded import layout
 from gpuclf.models.forest.options import ForestOptions
 from gpuclf.models.forest.samples import ValueReduction, bootstrap_weights, class_weights, tie_order, value_mapping
@@ -183,3 +184,7 @@ def test_ties_of_votes_go_to_the_class_most_frequent_in_training() -> None:
     assert tie.argsort(descending=True, stable=True).tolist() == [1, 3, 0, 2]
     assert float(tie[2]) == 0.0
     assert float(tie.sum()) == pytest.approx(1.0)
+
+
+def test_boosting_tries_half_of_the_inputs_but_two() -> None:
+    assert [len(Boosting()._chosen(inputs, seed=0, number=5)) for inputs in (1, 2, 3, 7)] == [1, 2, 2, 3]

@@ -52,7 +52,8 @@ class BoostingState:
 class Boosting:
     """The learner. rounds: at most; portion: rounds a step; learning_rate shrinks every leaf.
 
-    max_features: inputs that a round may split on, drawn for each round (all classes' trees share them).
+    max_features: inputs that a round may split on, drawn for each round (all classes' trees share them); None: half of
+    them, but two.
     sampling: a row takes part in a class's tree with probability |gradient| / sampling, 1 at most, and then weighs as
     much more (importance sampling; after Ibragimov & Gusev 2019); 0: all rows do.
     """
@@ -133,7 +134,8 @@ class Boosting:
     def _chosen(self, count: int, seed: int, number: int) -> Tensor:
         """(m,) int64: of so many inputs those of round `number`, of the lowest hashes."""
         order = torch.argsort(hash64(seed, _ROUND, number, torch.arange(count)), stable=True)
-        return order[: inputs_tried(self.max_features, count)].sort().values
+        tried = max(2, count // 2) if self.max_features is None else inputs_tried(self.max_features, count)
+        return order[:tried].sort().values
 
     def _bins(self, problem: Problem, inputs: Layout, members: list[Tensor]) -> Tensor | None:
         """Bins of the numbers of every replica; None without n_bins or numbers."""

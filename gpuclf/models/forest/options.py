@@ -46,7 +46,8 @@ class ForestOptions(LearnerOptions):
     learning_rate; l2 and min_child_weight (of second derivatives) keep rare classes from running away;
     gradient_sampling above 0 grows a class's tree on a sample of rows, see Boosting. Values are then
     always ordered by their gradients, and max_features inputs are drawn for each round. Defaults: max_depth 6,
-    max_prefix 64, smoothing 5, min_category_rows 2, max_features 0.5; of forests: none, none, 1, 1 and all.
+    max_prefix 64, smoothing 5, min_category_rows 2, max_features half of the inputs, but two (one alone could not tell
+    that it depends on another); of forests: none, none, 1, 1 and all.
     """
 
     type: Literal["forest"] = "forest"
@@ -147,8 +148,7 @@ class ForestOptions(LearnerOptions):
 
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> Forest | Boosting:
         if self.boosting:
-            inputs = 0.5 if self.max_features is None else self.max_features
-            rounds, portion = self.n_estimators, self.trees_per_step
+            rounds, portion, inputs = self.n_estimators, self.trees_per_step, self.max_features
             rules = self._boost_rules()
             sampling = self.gradient_sampling
             return Boosting(rounds, portion, self.learning_rate, inputs, sampling, rules, self.n_bins)
