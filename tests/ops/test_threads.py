@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 
@@ -40,3 +41,25 @@ def test_a_failure_is_raised_after_the_others_have_ended(threads: int) -> None:
     with pytest.raises(ValueError, match="this piece"):
         run_on_threads([lambda: done.append(0), fail, *[lambda: done.append(1)] * 20])
     assert done.count(0) == 1
+
+
+def test_pieces_run_pieces(threads: int) -> None:
+    """Though all threads are at work already on the pieces that wait for these."""
+    done: list[int] = []
+    inner = [lambda: done.append(1)] * 3
+    run_on_threads([lambda: run_on_threads(inner)] * (2 * threads))
+    assert len(done) == 6 * threads
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own(threads: int) -> None:
+    together = threading.Barrier(threads, timeout=30)
+    run_on_threads([together.wait] * threads)
+    child = os.fork()
+    if child == 0:
+        together = threading.Barrier(threads, timeout=5)
+        try:
+            run_on_threads([together.wait] * threads)
+        finally:
+            os._exit(0 if together.n_waiting == 0 and not together.broken else 1)
+    assert os.waitpid(child, 0)[1] == 0
