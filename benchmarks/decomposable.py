@@ -6,6 +6,7 @@
                                                             the best of them on half of the words, on the other half
     python -m benchmarks.decomposable --words case.noun     some of the words
     python -m benchmarks.decomposable --sets interest hard  the four classical sets, system by system
+    python -m benchmarks.decomposable --sets interest --shuffled-folds   on the folds of the independent reference
     python -m benchmarks.decomposable --graphs              BIC searches beside Chordalysis' edges, with CPU seconds
 
 Needs the measuring data ($GPUCLF_DATA or ../shared/data). A word's folds and criteria train as one batch. `best` is the
@@ -30,6 +31,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
 from torch import Tensor
 
 from benchmarks.decomposable_systems import BEST, LR, NB, RULES, SELECTED, STACK, SYSTEMS, batches, criterion_of
@@ -84,8 +87,8 @@ class Found:
     seconds: float = 0.0
 
 
-def read(path: Path) -> Word:
-    """The contexts of a file, and stratified folds by hash of their ids."""
+def read(path: Path, shuffled: bool = False) -> Word:
+    """The contexts of a file, and stratified folds by hash of their ids, or those of scikit-learn."""
     data = DataOptions(train=path, format="wsd", label="sense")
     _, encoded = fit_word_sense(open_reader(path, data).chunks(), WordSenseOptions())
     assert isinstance(encoded.rows, SenseRows)
@@ -93,10 +96,19 @@ def read(path: Path) -> Word:
     classes = class_order(encoded.labels)
     labels = np.array([classes.index(label) for label in encoded.labels])
     keys = document_keys(encoded.ids)
-    folds = fold_of(keys, labels, None, FOLDS, 0, True, True)
+    folds = shuffled_folds(labels) if shuffled else fold_of(keys, labels, None, FOLDS, 0, True, True)
     train = torch.from_numpy(np.stack([folds != fold for fold in range(FOLDS)]))
     name = path.name.removesuffix(".jsonl.gz")
     return Word(name, encoded.rows, torch.from_numpy(labels), torch.from_numpy(keys), classes, train)
+
+
+def shuffled_folds(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The fold (docs,) of each context by scikit-learn's StratifiedKFold, which the independent reference took."""
+    folds = np.zeros(len(labels), dtype=np.int64)
+    splits = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(labels[:, None], labels)
+    for fold, (_, judged) in enumerate(splits):
+        folds[judged] = fold
+    return folds
 
 
 class Experiment:
@@ -216,7 +228,9 @@ def percent(values: Sequence[float]) -> float:
     return 100 * sum(values) / len(values)
 
 
-def compare_words(paths: Sequence[Path], systems: dict[str, dict[str, Any]], serial: bool, figure: Path | None) -> None:
+def compare_words(
+    paths: Sequence[Path], systems: dict[str, dict[str, Any]], serial: bool, shuffled: bool, figure: Path | None
+) -> None:
     """The paper's table, a row a word as it is done; means, words that are better; CPU seconds; the figure."""
     tested = [name for name in (SELECTED, STACK) if name in systems]
     head = ["word", "senses", "contexts", "entropy", *systems, BEST]
@@ -225,7 +239,7 @@ def compare_words(paths: Sequence[Path], systems: dict[str, dict[str, Any]], ser
     done: list[WordRow] = []
     together = alone = 0.0
     for path in paths:
-        word = read(path)
+        word = read(path, shuffled)
         experiment = Experiment(word, systems)
         found = experiment.together()
         together += found.seconds
@@ -330,6 +344,9 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", help="interest, hard, line, serve instead of NOAD words")
     parser.add_argument("--rules", action="store_true", help="rules to choose and combine models instead of systems")
     parser.add_argument("--systems", nargs="+", choices=[*SYSTEMS, *RULES], help="some of them, and naive Bayes")
+    parser.add_argument(
+        "--shuffled-folds", action="store_true", help="folds of scikit-learn's StratifiedKFold, state 0"
+    )
     parser.add_argument("--graphs", action="store_true", help="searches over wide tables")
     parser.add_argument("--without-serial", action="store_true", help="do not train the same models one by one")
     parser.add_argument("--without-tests", action="store_true", help="do not run the tests first")
@@ -352,7 +369,7 @@ def main() -> None:
         paths = [folder / "noad" / f"{name}.jsonl.gz" for name in names]
     whole = systems is SYSTEMS and not (given.sets or given.words)
     figure = ROOT / "benchmarks" / "figures" / "word-senses.svg" if whole else None
-    compare_words(paths, systems, not (given.without_serial or given.rules), figure)
+    compare_words(paths, systems, not (given.without_serial or given.rules), given.shuffled_folds, figure)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
     python -m benchmarks.decomposable_draws serve                        α .0001, 10 draws of 10 stratified folds
     python -m benchmarks.decomposable_draws serve --select heldout       the same models, chosen on held-out rows
+    python -m benchmarks.decomposable_draws serve --select heldout --shuffled-folds
+                                         one draw of folds, scikit-learn's, and only the held-out rows drawn anew
 
 Needs the measuring data ($GPUCLF_DATA or ../shared/data). All draws × folds are one batch. Beside the searched models
 stand two fixed graphs with parameters of the same folds: the graph found most often, and naive Bayes. sd: of the
@@ -24,7 +26,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from benchmarks.decomposable import FOLDS, read
+from benchmarks.decomposable import FOLDS, read, shuffled_folds
 from benchmarks.green import ROOT
 from benchmarks.measure import markdown_table, surroundings
 from gpuclf.data.splits import fold_of
@@ -41,11 +43,14 @@ from gpuclf.models.train_options import TrainOptions
 RARE = 0.05  # edges in fewer of the graphs, or missing in fewer, are not told
 
 
-def problem_of(path: Path, draws: int, options: DecomposableOptions) -> Problem:
+def problem_of(path: Path, draws: int, options: DecomposableOptions, shuffled: bool) -> Problem:
     """A set of contexts with draws × FOLDS training sets, one replica each."""
     word = read(path)
     keys, labels = word.keys.numpy(), word.labels.numpy()
-    folds = [fold_of(keys, labels, None, FOLDS, draw, True, True) for draw in range(draws)]
+    if shuffled:
+        folds = [shuffled_folds(labels)] * draws
+    else:
+        folds = [fold_of(keys, labels, None, FOLDS, draw, True, True) for draw in range(draws)]
     train = torch.from_numpy(np.concatenate([np.stack([of != fold for fold in range(FOLDS)]) for of in folds]))
     views = fit_views(word.rows, word.labels, len(word.classes), train, WordSenseOptions())
     view = torch.arange(len(train))
@@ -105,12 +110,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--criterion", default="p_value", choices=CRITERIA)
     parser.add_argument("--select", default="criterion", choices=["criterion", "heldout", "cv", "stability"])
+    parser.add_argument(
+        "--shuffled-folds", action="store_true", help="folds of scikit-learn's StratifiedKFold, state 0"
+    )
     given = parser.parse_args(arguments)
     print(surroundings(torch.device("cpu")))
     began = time.process_time()
     options = DecomposableOptions(criterion=given.criterion, select=given.select)
     folder = Path(os.environ.get("GPUCLF_DATA", ROOT.parent / "shared" / "data")) / "wsd"
-    problem = problem_of(folder / f"{given.set}.jsonl.gz", given.draws, options)
+    problem = problem_of(folder / f"{given.set}.jsonl.gz", given.draws, options, given.shuffled_folds)
     learner = options.build(TrainOptions(evaluate_every=options.evaluate_every), ())
     state = learner.init(problem)
     while not bool(learner.finished(problem, state).all()):

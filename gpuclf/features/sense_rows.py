@@ -6,6 +6,7 @@ sees differ between views, and between a document as a training row and the same
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -21,7 +22,8 @@ class SenseRows:
     crow (docs+1,) int64, word (nnz,) int32: the distinct words of each context, rising, below num_words. per_class:
     whether each class has an input that says if any word of its set occurs. A word belongs to class S where
     P(S | word) > threshold among the training documents that hold it, at least min_count of them; leave_one_out: not
-    counting the document itself. top_words: so many frequent words are inputs of their own.
+    counting the document itself. top_words: so many frequent words are inputs of their own. names (P,): of the inputs
+    that no training set changes.
     """
 
     codes: Tensor
@@ -34,10 +36,18 @@ class SenseRows:
     leave_one_out: bool = True
     min_count: int = 1
     top_words: int = 0
+    names: tuple[str, ...] = ()
 
     @property
     def num_docs(self) -> int:
         return self.codes.shape[0]
+
+    def input_place(self, name: str, classes: Sequence[str]) -> int | None:
+        """The place, from 0, of the input that is called `name` (see gpuclf.features.word_sense.input_names); None for
+        a name that no input has in every training set."""
+        of_classes = [f"words:{name}" for name in classes] if self.per_class else []
+        known = [*self.names, *of_classes]
+        return known.index(name) if name in known else None
 
     @property
     def num_features(self) -> int:

@@ -71,6 +71,7 @@ class WordSenseEncoder:
             leave_one_out=options.leave_one_out,
             min_count=options.min_count,
             top_words=options.top_words,
+            names=tuple(position_names(options)),
         )
         return context.encoded(rows, unknown, (codes > 0).any(axis=1) | (lengths[1:] > 0))
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from gpuclf.features.rows import CodeRows
 from gpuclf.models.decomposable.criteria import CRITERIA
 from gpuclf.models.decomposable.graph import factors, naive_bayes_graph, tan_graph
 from gpuclf.models.decomposable.search import add_factor
@@ -116,3 +117,17 @@ def test_edges_along_a_search_are_those_of_its_graphs() -> None:
     wanted = [int(replay(begun, moves, upto).sum()) // 2 for upto in range(made + 1)]
     assert edges_along(begun, moves[:made]) == wanted
     assert wanted != sorted(wanted)
+
+
+def test_memory_follows_the_rows_and_not_the_product_space() -> None:
+    """A clique of ten inputs of 300 values each: 10^25 cells, of which no more are kept than there are rows."""
+    draw = torch.Generator().manual_seed(7)
+    codes = torch.randint(1, 300, (50, 10), generator=draw, dtype=torch.int32)
+    made = problem(folds=1, rows=50)
+    made = replace(made, rows=CodeRows(codes, (300,) * 10))
+    state, predictor = searched(made, direction="fixed", start="saturated")
+    rows = int(made.views.train[0].sum())
+    assert int(state.adjacent.sum()) == 11 * 10
+    assert int(predictor.vars.shape[1]) == 1
+    assert predictor.counts.numel() <= rows
+    assert not bool(torch.isnan(scores(predictor, made)).any())

@@ -60,8 +60,8 @@ def searches_of(plan: Plan, problem: Problem, state: SearchState, going: Tensor)
         max_clique=plan.max_clique,
         max_cells=plan.max_cells,
         max_edges=plan.max_edges,
-        fixed=edge_mask(plan.fixed, rows, size, "model.fixed", device),
-        free=~edge_mask(plan.forbidden, rows, size, "model.forbidden", device),
+        fixed=edge_mask(plan.fixed, plan.classes, rows, size, "model.fixed", device),
+        free=~edge_mask(plan.forbidden, plan.classes, rows, size, "model.forbidden", device),
     )
     options = {key: value[going[:, 0]].tolist() for key, value in problem.replicas.options.items()}
     rules = [plan.rules] * len(going)

@@ -224,8 +224,9 @@ class Decomposable:
             "saturated": lambda: ~torch.eye(size, dtype=torch.bool),
         }
         graph = graphs[self.plan.start]().to(device)
-        fixed = edge_mask(self.plan.fixed, problem.rows, size, "model.fixed", device)
-        barred = edge_mask(self.plan.forbidden, problem.rows, size, "model.forbidden", device)
+        classes, rows = self.plan.classes, problem.rows
+        fixed = edge_mask(self.plan.fixed, classes, rows, size, "model.fixed", device)
+        barred = edge_mask(self.plan.forbidden, classes, rows, size, "model.forbidden", device)
         if bool((fixed & barred).any()):
             raise UserFault("an edge is fixed and forbidden", key="model.forbidden", remedy="name it once")
         graph = (graph | fixed) & ~barred

@@ -34,7 +34,7 @@ class DecomposableOptions(LearnerOptions):
     cells that occur (Pedersen, Bruce & Wiebe 1997), which can be below 0: then AIC rewards the edge.
     statistic: g2, x2 (Pearson), or power: the power divergence with power_lambda.
     max_clique, max_cells (of a clique's product space), max_edges: additions beyond are not made. fixed, forbidden:
-    pairs of column names, or "class", that keep their edge, or never have one.
+    pairs of column names (of contexts pos-2 … and words:SENSE), or "class", that keep their edge, or never have one.
     select: criterion, the last graph; heldout, the graph that does best on heldout_fraction of the training rows;
     cv, the length of search that does best over inner_folds; leave_one_out, on all training rows, each without its own
     counts; stability, the moves of the search over all training rows with which at least a stable_share of the
@@ -131,6 +131,7 @@ class DecomposableOptions(LearnerOptions):
             max_edges=infinite if self.max_edges is None else self.max_edges,
             fixed=self.fixed,
             forbidden=self.forbidden,
+            classes=tuple(class_names),
             permutations=self.permutations,
             select=self.select,
             select_by=self.select_by,

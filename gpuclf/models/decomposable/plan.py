@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch import Tensor
 from gpuclf.data.splits import fold_of, holdout
 from gpuclf.faults import UserFault
 from gpuclf.features.rows import CodeRows, Rows
+from gpuclf.features.sense_rows import SenseRows
 from gpuclf.models.decomposable.criteria import Rules
 from gpuclf.models.learner import Problem
 from gpuclf.ops.counter_hash import hash64_numpy
@@ -35,6 +37,7 @@ class Plan:
     max_edges: float
     fixed: Edges
     forbidden: Edges
+    classes: tuple[str, ...]
     permutations: int
     select: str
     select_by: str
@@ -89,24 +92,32 @@ def _split(train: Tensor, rows: Tensor, held: NDArray[np.bool_]) -> Track:
     return Track(train & ~judged, judged)
 
 
-def edge_mask(edges: Edges, rows: Rows, size: int, key: str, device: torch.device) -> Tensor:
+def edge_mask(edges: Edges, classes: Sequence[str], rows: Rows, size: int, key: str, device: torch.device) -> Tensor:
     """(V, V) bool: the edges that are named, the class as "class". UserFault for names that no input has."""
     mask = torch.zeros(size, size, dtype=torch.bool, device=device)
-    place = {CLASS_NAME: 0}
-    keys = rows.keys if isinstance(rows, CodeRows) else ()
-    place_of_key = {hashed: v for v, hashed in enumerate(keys, start=1)}
     for pair in edges:
         ends = []
         for name in pair:
-            found = place.get(name, place_of_key.get(int(hash64_numpy(*name.encode()))))
+            found = 0 if name == CLASS_NAME else _input_place(name, classes, rows)
             if found is None:
+                kind = "input of the contexts" if isinstance(rows, SenseRows) else "column of the table"
                 raise UserFault(
-                    f"names {name!r}, which is no column of the table (nor {CLASS_NAME!r})",
+                    f"names {name!r}, which is no {kind} (nor {CLASS_NAME!r})",
                     key=key,
-                    remedy="name inputs as in data.categorical; features of other types have no names for this",
+                    remedy="name inputs as in data.categorical, those of contexts as pos-2, pos+0 … or words:SENSE; "
+                    "features of other types have no names for this",
                 )
             ends.append(found)
         if ends[0] == ends[1]:
             raise UserFault(f"an edge from {pair[0]!r} to itself", key=key, remedy="name two variables")
         mask[ends[0], ends[1]] = mask[ends[1], ends[0]] = True
     return mask
+
+
+def _input_place(name: str, classes: Sequence[str], rows: Rows) -> int | None:
+    """The variable that an input is, by its name; None for a name that none has."""
+    if isinstance(rows, SenseRows):
+        place = rows.input_place(name, classes)
+        return None if place is None else 1 + place
+    hashed = int(hash64_numpy(*name.encode()))
+    return 1 + rows.keys.index(hashed) if isinstance(rows, CodeRows) and hashed in rows.keys else None
