@@ -4,6 +4,9 @@
 #   bash benchmarks/device_check.sh           with the card; without one it says so and runs on the CPU
 #   bash benchmarks/device_check.sh --dry     the same steps in small on the CPU, to test this script
 #
+# Runs the tests of ops and learners on the card, then every family on it beside the processor (device_figures: results
+# compared, then times), then grids of linear models beside scikit-learn, and prints what came of each and the figures.
+#
 # Figures and logs go to $OUT (default runs/device_check). The machine may be cut off from package indexes: what its
 # Python lacks is installed from wheels/ beside the checkout's pyproject.toml, into a folder of its own. To fill it, on
 # a machine that has an index, for the Python version P (e.g. 3.12) of the other machine:
@@ -24,6 +27,7 @@ python=${PYTHON:-python3}
 out=${OUT:-runs/device_check}
 mkdir -p "$out" || exit 1
 out=$(cd "$out" && pwd)
+rm -f "$out"/device_figures.*
 export PYTHONUNBUFFERED=1 CUBLAS_WORKSPACE_CONFIG=:4096:8
 
 site=
@@ -61,10 +65,14 @@ threads=$("$python" -c 'import os; print(min(16, len(os.sched_getaffinity(0))))'
 
 results=()
 failed=0
-# part NAME SECONDS COMMAND…: runs it within the seconds, keeps its output in $out/NAME.log, notes what came of it.
+budget=470 # seconds of the whole script
+# part NAME SECONDS COMMAND…: runs it within the seconds, or what is left of them, keeps its output in $out/NAME.log,
+# notes what came of it.
 part() {
   local name=$1 limit=$2 began=$SECONDS rc
   shift 2
+  ((limit > budget - SECONDS)) && limit=$((budget - SECONDS))
+  ((limit > 5)) || { results+=("$(printf '%-12s not begun: no time left' "$name")") && failed=1 && return; }
   echo "== $name"
   timeout --kill-after=10 "$limit" "$@" >"$out/$name.log" 2>&1
   rc=$?
@@ -79,12 +87,15 @@ part() {
 # The project's pytest settings hold, but for a plugin that this Python may lack (random order) and for warnings, which
 # differ between versions of the libraries.
 run_pytest=("$python" -m pytest -q -p no:randomly -o "addopts=--import-mode=importlib --strict-markers" -W default)
+figures=("$python" -m benchmarks.device_figures --device "$device" --out "$out" --threads "$threads")
 if [[ -n "$dry" ]]; then
   part ops 120 "${run_pytest[@]}" -m "not slow" tests/ops/test_counter_hash.py
-  part linear 300 "$python" -m benchmarks.linear --quick --folds 2 --device cpu
+  part figures 200 "${figures[@]}" --dry
+  part linear 200 "$python" -m benchmarks.linear --quick --only mira --folds 2 --epochs 1 --device cpu
 else
-  part ops 140 "${run_pytest[@]}" -m "not slow" tests/ops
-  part contract 80 "${run_pytest[@]}" -m "not slow" tests/contract
+  part ops 120 "${run_pytest[@]}" -m "not slow" tests/ops
+  part contract 70 "${run_pytest[@]}" -m "not slow" tests/contract
+  part figures 190 "${figures[@]}" --seconds 150
   data=(--quick)
   [[ -f "${GPUCLF_DATA:-../shared/data}/text/20news/train.tsv.gz" ]] && data=(--data 20news)
   part linear 240 "$python" -m benchmarks.linear "${data[@]}" --device "$device" --threads "$threads"
@@ -98,5 +109,6 @@ from benchmarks.measure import surroundings
 print(surroundings(torch.device(sys.argv[1])))
 PY
   printf '%s\n' "${results[@]}"
+  [[ -f "$out/device_figures.txt" ]] && printf '\n' && tail -n +3 "$out/device_figures.txt"
 } | tee "$out/summary.txt"
 exit "$failed"

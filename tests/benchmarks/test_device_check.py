@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -24,7 +25,14 @@ def test_a_dry_run_ends_well(tmp_path: Path, repository: Path):
     assert "no CUDA device is used" in done.stdout
     lines = (tmp_path / "summary.txt").read_text(encoding="utf-8").splitlines()
     assert "cpu" in lines[0]
-    assert [line.split()[:2] for line in lines[1:]] == [["ops", "ok"], ["linear", "ok"]]
+    assert [line.split()[:2] for line in lines[1:4]] == [["ops", "ok"], ["figures", "ok"], ["linear", "ok"]]
+    figures = [
+        json.loads(line) for line in (tmp_path / "device_figures.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    families = {"linear", "tagger", "forest", "networks", "sequences", "decomposable", "config"}
+    assert {figure["family"] for figure in figures} == families
+    assert {figure["outcome"] for figure in figures} == {"equal"}
+    assert len(lines) == len(figures) + 7
     assert "ratio" in (tmp_path / "linear.log").read_text(encoding="utf-8")
 
 
