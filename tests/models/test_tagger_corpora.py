@@ -62,9 +62,10 @@ def test_batches_climb_as_high_as_the_exact_chain(shared_data: Path) -> None:
 
 
 def test_the_published_approximation_is_the_worse_one(shared_data: Path) -> None:
+    """An independent program's three chains had many-to-one 0.629 to 0.650; chains of other seeds spread by .012."""
     text = read(shared_data, "conll2000")
     exact, better = chains(*text, seeds=2)
     paper, figures = chains(*text, seeds=2, sampler="paper")
     assert (paper < exact).all()
     assert (figures.many_to_one < better.many_to_one).all()
-    assert (figures.many_to_one >= 0.60).all()
+    assert ((figures.many_to_one >= 0.60) & (figures.many_to_one <= 0.67)).all()

@@ -12,6 +12,7 @@ from torch import Tensor
 from gpuclf.ops import type_gibbs
 from gpuclf.ops.type_gibbs import (
     BatchPlan,
+    Counts,
     Hyper,
     Visits,
     batched,
@@ -19,6 +20,7 @@ from gpuclf.ops.type_gibbs import (
     count,
     cpu_batches,
     log_joint,
+    reference,
     visits,
 )
 from gpuclf.ops.type_gibbs.counting import double_counted
@@ -190,3 +192,34 @@ def test_clojure_counts_and_scores_token_by_token() -> None:
         type_gibbs.sweep(text.contexts, text.features, tags, counts, parameters, visit, "clojure")
         assert tags[0].tolist() == current
         assert counts.transitions[0].flatten().tolist() == [table[s, u] for s in range(k + 1) for u in range(k + 1)]
+
+
+def test_paper_scores_the_tokens_of_the_published_equation() -> None:
+    """P(w | t) P(t | t_b) P(t_a | t) of every token by counts without the type; the end of a sentence is no outcome."""
+    text, k, alpha = Text([[0, 1, 0, 2], [2, 0], [1], [2, 2, 1, 0]], torch.zeros((3, 0), dtype=torch.int32), ()), 3, 0.4
+    tags = [0, 1, 1]
+    for i in (0, 1):  # neither follows itself
+        others = [j for j in range(3) if j != i]
+        table = [[0] * k for _ in range(k + 1)]
+        for sentence in text.sentences:
+            for before, after in itertools.pairwise([-1, *sentence]):
+                if i not in (before, after):
+                    table[k if before < 0 else tags[before]][tags[after]] += 1
+        expected = []
+        for t in range(k):
+            tokens = sum(sentence.count(j) for sentence in text.sentences for j in others if tags[j] == t)
+            word = math.log(alpha / (tokens + (1 + sum(tags[j] == t for j in others)) * alpha))
+            score = 0.0
+            for sentence in text.sentences:
+                for at in (place for place, word_type in enumerate(sentence) if word_type == i):
+                    steps = [(tags[sentence[at - 1]] if at else k, t)]
+                    steps += [(t, tags[after]) for after in sentence[at + 1 : at + 2]]
+                    score += word + sum(math.log((table[s][u] + alpha) / (sum(table[s]) + k * alpha)) for s, u in steps)
+            expected.append(score)
+        own = torch.tensor([tags], dtype=torch.int32)
+        counts = Counts(*(part[0] for part in count(text.contexts, text.features, own, k)))
+        near = reference.neighbours(text.contexts, own[0], i, k)
+        reference.move(counts, text.features.values[i], near, tags[i], -1, 1)
+        found = reference.token_scores(counts, near, torch.tensor(alpha, dtype=torch.float64), 1)
+        wanted = torch.tensor(expected, dtype=torch.float64).log_softmax(0)
+        torch.testing.assert_close(found.log_softmax(0), wanted, rtol=0, atol=1e-12)

@@ -60,8 +60,9 @@ def sweep(
     """Draw a new tag for each type of visits.order, one after the other; how many changed, (R,) int64.
 
     tags (R, types) int32 and counts change in place. `exact`: from P(T_i = t | all other tags), all tokens of the type
-    jointly. `paper`: the published approximation, its tokens independent given the counts without it. `clojure`: the
-    same by the bookkeeping of the Clojure program of September 2010, for parity only: a bigram is counted from either
+    jointly. `paper`: the published approximation, its tokens independent given the counts without it, and transitions
+    between tags only (reference.token_scores). `clojure`: tokens independent too, by the bookkeeping of the Clojure
+    program of September 2010, for parity only: the end of a sentence is an outcome, a bigram is counted from either
     side (begin with `double_counted` counts), a move changes the count of the moving word's side only, and so the
     transition counts no longer belong to the tags.
 

@@ -119,6 +119,9 @@ def _walk_tokens(corpus, chain, setting, order, draws):
     extended, score, weight = extended_tags(tags, k), np.empty(k), np.empty(k)
     rows, columns = transition_logs(cells, log_alpha, alpha)
     value_logs, totals = feature_logs(by_value, log_beta, level), cells.sum(axis=1)
+    outcomes = side if repeat == 2 else k  # the program knows the end of a sentence, the paper does not
+    if outcomes == k:
+        totals -= cells[:, k]
     left, right = np.zeros(side, np.int64), np.zeros(side, np.int64)
     lefts, rights = np.empty(side, np.int64), np.empty(side, np.int64)
     for i in order:
@@ -142,10 +145,11 @@ def _walk_tokens(corpus, chain, setting, order, draws):
             alpha,
         )
         put_type(i, old, -1, values, frequency, types, tokens, by_value)
+        followed = n + (repeat - 1) * own - (right[k] if outcomes == k else 0)
         for a in range(met_left):
             totals[lefts[a]] -= left[lefts[a]]
-        totals[old] -= n + (repeat - 1) * own
-        score_tokens(score, n, own, repeat, left, lefts, met_left, right, rights, met_right,
+        totals[old] -= followed
+        score_tokens(score, n, own, repeat, followed, outcomes, left, lefts, met_left, right, rights, met_right,
                      rows, columns, totals, types, tokens, num_values, alpha, beta, level)  # fmt: skip
         add_features(score, i, old, values, by_value, value_logs, log_beta, level)
         new = draw(score, weight, draws[i], temperature)
@@ -168,7 +172,7 @@ def _walk_tokens(corpus, chain, setting, order, draws):
         put_type(i, new, 1, values, frequency, types, tokens, by_value)
         for a in range(met_left):
             totals[lefts[a]] += left[lefts[a]]
-        totals[new] += n + (repeat - 1) * own
+        totals[new] += followed
         forget(left, lefts, met_left)
         forget(right, rights, met_right)
         if new != old:

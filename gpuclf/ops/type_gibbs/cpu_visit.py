@@ -114,25 +114,26 @@ def add_transitions(
 
 @kernel
 def score_tokens(
-    score: Any, n: Any, own: Any, repeat: Any,
+    score: Any, n: Any, own: Any, repeat: Any, followed: Any, outcomes: Any,
     left: Any, lefts: Any, met_left: Any, right: Any, rights: Any, met_right: Any,
     rows: Any, columns: Any, totals: Any, types: Any, tokens: Any, num_values: Any, alpha: Any, beta: Any, level: Any,
 ) -> None:  # fmt: skip
     """All but the features of the score where tokens are taken for independent (reference.token_scores); totals: sums
-    of the rows of cells."""
+    of the rows of cells over the outcomes, K or K + 1 of them; followed: how many of these the type's tokens bring."""
     tags = score.shape[0]
     for t in range(tags):
         s = types[t]
         score[t] = n * (math.log(alpha) - math.log(tokens[t] + (s + 1) * alpha)) + prior(s, num_values, beta, level)
-        score[t] += repeat * own * rows[t, t] - (n + (repeat - 1) * own) * math.log(totals[t] + (tags + 1) * alpha)
+        score[t] += repeat * own * rows[t, t] - followed * math.log(totals[t] + outcomes * alpha)
     for a in range(met_left):
         s = lefts[a]
         for t in range(tags):
             score[t] += left[s] * rows[s, t]
     for a in range(met_right):
         u = rights[a]
-        for t in range(tags):
-            score[t] += right[u] * columns[u, t]
+        if u < outcomes:
+            for t in range(tags):
+                score[t] += right[u] * columns[u, t]
 
 
 @kernel

@@ -108,20 +108,29 @@ def emission(counts: Counts, alpha: Tensor, n: Tensor) -> Tensor:
 def token_scores(counts: Counts, near: Neighbours, alpha: Tensor, repeat: int) -> Tensor:
     """(K,): the published approximation (`paper`): tokens independent of each other given the frozen counts.
 
-    Section 4 of the paper: the product over the type's tokens of P(word | t) P(t | tag before) P(tag after | t), every
-    one by the counts of the other types alone. In which order types are visited it does not say; the figures hang on
-    it (many-to-one .65 to .69 on CoNLL-2000 in a new order every sweep, as here, .56 to .65 in that of the text).
+    Section 4 of the paper, with i taken out of all counts and t_b, t_a the tags before and after each of its tokens:
 
-    With `repeat` 2 (`clojure`), a bigram of the type with itself is scored from either side, its row's total too.
+        P(t^(i) | T_i = t, ...) ∝ Π_(t_b, t_a) P(w | t) P(t | t_b) P(t_a | t)
+
+        P(w | t) = α / (N_t + (S_t + 1)α)    P(u | s) = (C_su + α) / (C_s· + Kα)
+
+    Its transitions are Dirichlet(α, K) (section 3): the end of a sentence is no outcome. The last token of a sentence
+    has no t_a and C_s· does not count it, unlike in the model that `exact` samples, where rows have K + 1 outcomes.
+    With the end as an outcome many-to-one is some .03 higher on CoNLL-2000. In which order types are visited the paper
+    does not say; here in a new one every sweep.
+
+    With `repeat` 2 (`clojure`) the end is an outcome, as in that program, and a bigram of the type with itself is
+    scored from either side, its row's total too.
     """
     k = counts.types.numel()
-    logs = (counts.transitions + alpha).log()
-    totals = (counts.transitions[:k].sum(1) + (k + 1) * alpha).log()
+    outcomes = k + 1 if repeat == 2 else k
+    cells, right = counts.transitions[:, :outcomes], near.right[:outcomes]
+    logs, totals = (cells + alpha).log(), (cells[:k].sum(1) + outcomes * alpha).log()
     n, at = near.tokens, torch.arange(k, device=logs.device)
     into = (logs[:, :k] * near.left[:, None]).sum(0)
-    out_of = (logs[:k] * near.right).sum(1)
+    out_of = (logs[:k] * right).sum(1)
     itself = logs[at, at] * (repeat * near.own)
-    row = totals * (n + (repeat - 1) * near.own)
+    row = totals * (right.sum() + repeat * near.own)
     words = n * (alpha.log() - (counts.tokens + (counts.types + 1) * alpha).log())
     return into + out_of + itself - row + words
 
