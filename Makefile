@@ -42,7 +42,7 @@ test: lint types imports triton unit
 
 test-all: lint types imports
 	TRITON_INTERPRET=1 $(BIN)/python -m pytest -m triton $(PYTEST_ARGS)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not triton" --hypothesis-profile=explore $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not triton" --hypothesis-profile=explore $(PYTEST_ARGS)
 
 lint: $(INSTALLED_TEST)
 	$(BIN)/ruff format --check .
@@ -59,7 +59,7 @@ imports: $(INSTALLED_TEST)
 	$(BIN)/lint-imports --no-logo
 
 unit: $(INSTALLED_TEST)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not triton" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not triton" $(PYTEST_ARGS)
 
 # A process of its own: with TRITON_INTERPRET=1 every kernel of the process runs in Triton's interpreter.
 triton: $(INSTALLED_TEST)

@@ -40,9 +40,9 @@ def documents(count: int) -> str:
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_the_same_bits_on_1_2_and_4_threads(gpuclf: Gpuclf, learner: str) -> None:
+def test_the_same_bits_on_1_and_4_threads(gpuclf: Gpuclf, learner: str) -> None:
     """Model, scores and calibrated probabilities, which add up to 1; the number of threads is in env.json."""
-    file = gpuclf.text("train.txt", documents(600))
+    file = gpuclf.text("train.txt", documents(300))
     sections = {
         "folds": {"k": 2},
         "calibrate": "platt",
@@ -53,10 +53,10 @@ def test_the_same_bits_on_1_2_and_4_threads(gpuclf: Gpuclf, learner: str) -> Non
     config = gpuclf.config(LEARNERS[learner], data={"train": file}, **sections)
     found = {}
     epochs = ["train.max_epochs=2"] if '"max_epochs"' in config.read_text() else []
-    for threads in (1, 2, 4):
+    for threads in (1, 4):
         run, _ = gpuclf.train(config, f"train.threads={threads}", "run.tensorboard=false", *epochs)
         assert json.loads((run / "env.json").read_bytes())["threads"] == threads
         found[threads] = [(run / name).read_bytes() for name in FILES]
-    assert found[1] == found[2] == found[4]
+    assert found[1] == found[4]
     records = gpuclf.done("predict", run, file, "--proba", "--format", "jsonl").records
     assert all(abs(sum(record["probabilities"].values()) - 1) < 1e-9 for record in records)

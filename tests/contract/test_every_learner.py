@@ -32,7 +32,7 @@ from tests.contract.small_problem import (
 NAMES = [str(index) for index in range(CLASSES)]
 EPOCHS = TrainOptions(max_epochs=3)
 SMALLER = {"n_estimators": 12, "filters": 5, "embedding_dim": 6}
-SMALLER |= {"topics": 3, "em_iterations": 4, "joint_iterations": 3}
+SMALLER |= {"topics": 3, "em_iterations": 4, "joint_iterations": 3, "tol": 0.02, "max_edges": 8}
 NEEDED = {"content": {"none_label": "0"}}  # of the names below
 
 CLASSIFIERS = {name: kind for name, kind in LEARNERS.items() if kind.task == "classify"}
@@ -52,8 +52,8 @@ def epochs_of(kind: type[LearnerOptions]) -> TrainOptions:
     return EPOCHS.model_copy(update={"batch": min(kind.default_batch, 8)})
 
 
-def train(kind: type[LearnerOptions], made: Problem) -> Predictor:
-    chosen, options = options_of(kind), epochs_of(kind)
+def train(kind: type[LearnerOptions], made: Problem, **changed: Any) -> Predictor:
+    chosen, options = options_of(kind).model_copy(update=changed), epochs_of(kind)
     loop = BatchLoop(chosen.build(options, NAMES), made, options, max_steps(chosen, options))
     return loop.run(lambda report, running: None).predictor
 
@@ -200,7 +200,12 @@ def test_threads_do_not_change_the_bits(kind: type[LearnerOptions]) -> None:
 
 
 def test_devices_agree(kind: type[LearnerOptions], device: torch.device) -> None:
+    """At the optimum itself, where learners stop near it: each device has a way there of its own."""
+    sharp = {"tol": 1e-12} if device.type != "cpu" and "tol" in kind.model_fields else {}
     here, there = grid(kind), grid(kind, device)
     torch.testing.assert_close(
-        all_scores(train(kind, there), there).cpu(), all_scores(train(kind, here), here), rtol=1e-4, atol=1e-4
+        all_scores(train(kind, there, **sharp), there).cpu(),
+        all_scores(train(kind, here, **sharp), here),
+        rtol=1e-4,
+        atol=1e-4,
     )

@@ -6,6 +6,8 @@ import itertools
 import math
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
@@ -297,6 +299,19 @@ def test_a_compiled_network_learns_the_same(monkeypatch: pytest.MonkeyPatch) -> 
     made = problem([2], [0], {}, reads="tokens")
     options = TextCnnOptions(**SMALL_CNN, hidden=(3,), dropout=0.3)
     scores = [all_scores(trained(options, made, compile=compiled)[0], made) for compiled in (False, True)]
+    torch.testing.assert_close(scores[0], scores[1], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(which("g++") is None, reason="torch.compile needs a C++ compiler")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")  # of torch about itself, where its compiler is loaded
+def test_a_network_made_by_a_c_compiler_learns_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """torch.compile as a user has it, with its own compiler (in this process)."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("torch._inductor.config.compile_threads", 1)
+    made, options = problem([2], [0], {}), FeedforwardOptions(hidden=(5,), dropout=0.3)
+    scores = [all_scores(trained(options, made, compile=compiled)[0], made) for compiled in (False, True)]
+    assert list(tmp_path.rglob("*.so"))
     torch.testing.assert_close(scores[0], scores[1], rtol=1e-5, atol=1e-6)
 
 

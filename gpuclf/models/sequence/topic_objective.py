@@ -156,7 +156,9 @@ class TopicObjective:
         """log P(labels | tokens, topic) (sentences, R, T) float64, 0 where a replica does not train."""
         ones = self.trained[:, :, None].expand(self.weights.shape).to(torch.float64)
         sums = self._sums(nodes, moves, ones)
-        gold = torch.zeros_like(self.weights).index_add_(0, self.sentence, self._gold_scores(nodes))
+        # index_put_ adds up in one order on every device, index_add_ does not
+        gold = torch.zeros_like(self.weights)
+        gold.index_put_((self.sentence,), self._gold_scores(nodes), accumulate=True)
         gold += self._gold_moves(moves)[:, :, None]
         return torch.where(self.trained[:, :, None], gold - sums.log_norm, 0.0)
 
@@ -171,7 +173,7 @@ class TopicObjective:
         """(sentences, R) float64: the scores of the transitions in the labels."""
         later = torch.nonzero(self.sentence[1:] == self.sentence[:-1]).flatten() + 1
         by_token = moves[:, self.label[later - 1], self.label[later]].t()
-        return torch.zeros_like(self.weights[:, :, 0]).index_add_(0, self.sentence[later], by_token)
+        return torch.zeros_like(self.weights[:, :, 0]).index_put_((self.sentence[later],), by_token, accumulate=True)
 
     def _joined(self, features: Tensor, rows: tuple[Tensor, Tensor], moves: Tensor) -> Tensor:
         """A point of its parts: features, the rows U and B as (R, T+1, K), transitions (R, K, K)."""

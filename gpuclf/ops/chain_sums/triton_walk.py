@@ -29,6 +29,7 @@ def chain_sums(nodes: Tensor, starts: Tensor, transition: Tensor, weights: Tenso
     _sum_kernel[(blocks * replicas,)](
         nodes, starts, transition.contiguous(), weights.contiguous(), alpha, log_norm, probability, pairs,
         sentences, replicas, classes, SIDE=side, BLOCK=_BLOCK, LOWEST=_LOWEST,
+        num_warps=max(1, min(16, side * side // 256)),  # two tables of float64 fill the registers of fewer
     )  # fmt: skip
     return ChainSums(log_norm, probability, pairs.sum(0))
 

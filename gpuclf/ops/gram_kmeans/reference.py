@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+_STEPS = 2.0**20  # one over what similarities are multiples of (gpuclf.ops.group_grams)
 _COHESION_STEPS = 2.0**30  # cohesions are rounded to these, so that their sums are exact
 _NEVER = -torch.inf
 
@@ -45,7 +46,8 @@ def _first_labels(grams: Tensor, sizes: Tensor, draws: Tensor, usable: Tensor) -
     labels = torch.zeros(groups, replicas, rows, dtype=torch.int64, device=grams.device)
     for c in range(most):
         distance = torch.where(present, (1 - nearest).clamp(0, 1), 0.0)  # all are as far as can be from no row
-        reached = distance.cumsum(dim=2)
+        # as whole numbers: a GPU's running sums of floats have no fixed order
+        reached = (distance * _STEPS).to(torch.int64).cumsum(dim=2).to(distance.dtype) / _STEPS
         total = reached[:, :, -1:]
         row = torch.minimum((reached <= draws[:, :, c, None] * total).sum(dim=2), (sizes[:, None] - 1).clamp(min=0))
         likeness = grams.gather(1, row[:, :, None].expand(groups, replicas, rows))
