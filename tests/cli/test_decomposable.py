@@ -46,19 +46,6 @@ def test_senses_are_learnt_shown_predicted_and_judged(gpuclf: Gpuclf) -> None:
     assert sum(parts[name] for name in parts if name != "all") == parts["all"]
 
 
-def test_edges_between_inputs_of_contexts_are_named(gpuclf: Gpuclf) -> None:
-    with gzip.open(resolve_path("bundled:noad_where/train.jsonl.gz"), "rt", encoding="utf-8") as lines:
-        first, second = sorted({json.loads(line)["sense"] for line in lines})[:2]
-    edges = {"fixed": [["pos-2", "pos+1"], ["class", f"words:{first}"]], "forbidden": [["class", f"words:{second}"]]}
-    shown = gpuclf.done("show", gpuclf.trained({"type": "decomposable"} | edges, **SENSES)).out
-    assert any("pos-2" in line and "pos+1" in line for line in shown.splitlines() if line.startswith("  "))
-    left = shown.partition("deselected")[2].splitlines()[0]
-    assert f"words:{second}" in left
-    assert f"words:{first}" not in left
-    said = gpuclf.not_trained(gpuclf.config({"type": "decomposable", "fixed": [["class", "pos+9"]]}, **SENSES)).err
-    assert "model.fixed: names 'pos+9', which is no input of the contexts" in said
-
-
 def gpuclf_test_file(gpuclf: Gpuclf) -> Path:
     copy = gpuclf.folder / "test.jsonl.gz"
     copy.write_bytes(Path(resolve_path("bundled:noad_where/test.jsonl.gz")).read_bytes())

@@ -44,6 +44,15 @@ def test_parts_of_speech_by_position_with_what_lies_beyond_the_ends() -> None:
     assert new.unknown.tolist() == [2]  # red and new, the head is none of the words
 
 
+def test_inputs_stand_where_their_names_do() -> None:
+    encoder, encoded = fit_word_sense([chunk("a/D BANK/N is/V", "BANK/N of/P a/D")], WordSenseOptions(top_words=1))
+    rows, senses = encoded.rows, ["s", "pos+1"]
+    assert isinstance(rows, SenseRows)
+    names = input_names(encoder, senses, [0, 1, 0])
+    assert [rows.input_place(name, senses) for name in names] == [*range(len(names) - 1), None]
+    assert replace(rows, per_class=False).input_place("words:s", senses) is None
+
+
 def test_words_are_those_around_the_head_within_the_window() -> None:
     near = WordSenseOptions(window=1, bigrams=True)
     encoder, _ = fit_word_sense([chunk("x/D a/D BANK/N b/V bank/N")], near)

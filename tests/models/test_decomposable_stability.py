@@ -8,10 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from gpuclf.faults import UserFault
 from gpuclf.features.rows import Views
+from gpuclf.features.sense_rows import SenseRows
 from gpuclf.models.decomposable.graph import junction_forest, naive_bayes_graph, tan_graph
 from gpuclf.models.decomposable.options import DecomposableOptions
-from gpuclf.models.decomposable.plan import tracks_of
+from gpuclf.models.decomposable.plan import edge_mask, tracks_of
 from gpuclf.models.decomposable.stability import last_moves, stable_graph, stays_chordal
 from tests.models.test_decomposable import NAMES, learner, problem, scores, searched, variables
 
@@ -91,6 +93,16 @@ def test_the_choice_is_made_by_separate_searches_and_judged_by_separate_models(s
     assert int(state.picked[0]) == [-1, -2, -3][best]
     torch.testing.assert_close(state.chosen[0], chosen)
     torch.testing.assert_close(scores(predictor, made), fixed(made, chosen), rtol=1e-5, atol=1e-5)
+
+
+def test_inputs_of_contexts_are_named_in_edges() -> None:
+    none = torch.zeros(0, dtype=torch.int32)
+    rows = SenseRows(none.reshape(0, 2), (3, 4), torch.zeros(1, dtype=torch.int64), none, 0, names=("pos-1", "pos+1"))
+    classes, cpu = ["s", "t"], torch.device("cpu")
+    found = edge_mask((("pos+1", "words:t"), ("class", "pos-1")), classes, rows, 5, "model.fixed", cpu)
+    torch.testing.assert_close(found, graph_of(5, [(2, 4), (0, 1)]))
+    with pytest.raises(UserFault, match="names 'pos\\+9', which is no input of the contexts"):
+        edge_mask((("class", "pos+9"),), classes, rows, 5, "model.fixed", cpu)
 
 
 def test_a_search_that_adds_everything_has_nothing_stable() -> None:
