@@ -92,7 +92,7 @@ figures=("$python" -m benchmarks.device_figures --device "$device" --out "$out" 
 if [[ -n "$dry" ]]; then
   part ops 1200 "${run_pytest[@]}" -m "not slow" tests/ops/test_counter_hash.py
   part figures 1200 "${figures[@]}" --dry
-  part linear 1200 "$python" -m benchmarks.linear --quick --only mira --folds 2 --epochs 1 --device cpu
+  part linear 1200 "$python" -m benchmarks.linear --quick --only mira --folds 2 --device cpu
 else
   part ops 120 "${run_pytest[@]}" -m "not slow" tests/ops
   part contract 70 "${run_pytest[@]}" -m "not slow" tests/contract

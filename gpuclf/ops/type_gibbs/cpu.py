@@ -128,22 +128,8 @@ def _walk_tokens(corpus, chain, setting, order, draws):
         old, n, own = np.int64(extended[i]), frequency[i], owns[i]
         met_left = look(i, left_start, left_type, left_count, extended, left, lefts)
         met_right = look(i, right_start, right_type, right_count, extended, right, rights)
-        put_tokens(
-            old,
-            -1,
-            repeat * own,
-            left,
-            lefts,
-            met_left,
-            right,
-            rights,
-            met_right,
-            cells,
-            rows,
-            columns,
-            log_alpha,
-            alpha,
-        )
+        put_tokens(old, -1, repeat * own, left, lefts, met_left, right, rights, met_right,
+                   cells, rows, columns, log_alpha, alpha)  # fmt: skip
         put_type(i, old, -1, values, frequency, types, tokens, by_value)
         followed = n + (repeat - 1) * own - (right[k] if outcomes == k else 0)
         for a in range(met_left):
@@ -153,22 +139,8 @@ def _walk_tokens(corpus, chain, setting, order, draws):
                      rows, columns, totals, types, tokens, num_values, alpha, beta, level)  # fmt: skip
         add_features(score, i, old, values, by_value, value_logs, log_beta, level)
         new = draw(score, weight, draws[i], temperature)
-        put_tokens(
-            new,
-            1,
-            repeat * own,
-            left,
-            lefts,
-            met_left,
-            right,
-            rights,
-            met_right,
-            cells,
-            rows,
-            columns,
-            log_alpha,
-            alpha,
-        )
+        put_tokens(new, 1, repeat * own, left, lefts, met_left, right, rights, met_right,
+                   cells, rows, columns, log_alpha, alpha)  # fmt: skip
         put_type(i, new, 1, values, frequency, types, tokens, by_value)
         for a in range(met_left):
             totals[lefts[a]] += left[lefts[a]]
