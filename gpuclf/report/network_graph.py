@@ -36,18 +36,17 @@ def network_graph(model: Model) -> list[GraphNode]:
 class _Drawing:
     def __init__(self, shape: Shape, classes: int, features: int, options: NeuralOptions):
         self._shape, self._dropout = shape, options.dropout
-        of_input = options.dropout if options.input_dropout is None else options.input_dropout
         self._modules = dict(Network(shape, classes).module.named_modules())
         self.nodes: list[GraphNode] = []
         rows, width = str(features), str(shape.table_width(classes))
         about = {"rows": rows, "numbers": width}
         if isinstance(shape, TextCnnShape):
             x = self._node("word_vectors", "Embedding", self._node("words", "Input"), about=about)
-            x = self._dropped("word_vectors", x, of_input)
+            x = self._dropped("word_vectors", x, options.input_dropout)
             x = self._node("pooled", "Concat", *[self._branch(i, x) for i in range(len(shape.filter_widths))])
             x = self._dropped("pooled", x, self._dropout)
         else:
-            x = self._dropped("features", self._node("features", "Input"), of_input)
+            x = self._dropped("features", self._node("features", "Input"), options.input_dropout)
             x = self._node("first_layer", "EmbeddingBag", x, about=about)
         for place in range(len(shape.hidden)):
             x = self._dropped(f"head/hidden/{place}", self._hidden(f"head.hidden.{place}", x), self._dropout)

@@ -84,9 +84,11 @@ def _checked(options: ExperimentOptions, corpus: Corpus) -> Corpus:
 
 
 def _refits(options: ExperimentOptions) -> bool:
+    """Whether the chosen cell is trained once more on all training documents. A validation file is none of them, and
+    a fold on its own is asked for to see that fold's model."""
     if options.select.refit is not None:
         return options.select.refit
-    return options.validation is None
+    return options.validation is None or options.validation.fraction is not None
 
 
 def _final(

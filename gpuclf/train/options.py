@@ -102,7 +102,7 @@ class SelectOptions(Section):
     """How the best cell of the grid is chosen, and whether it is then trained on all rows of the training file."""
 
     metric: Metric | TaggingMetric = "accuracy"
-    refit: bool | None = None  # None: yes with folds, no with validation
+    refit: bool | None = None  # None: yes, unless validation names a file or a fold
     one_standard_error: bool = False  # the simplest cell within one standard error (over folds) of the best
 
 

@@ -130,7 +130,7 @@ def test_early_stopping_keeps_the_best_of_what_was_held_out(
     metrics = metrics_of(run)
     ((only,),) = [cell["runs"] for cell in metrics["cells"]]
     rows = [strict_json(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-    seen = [row["held_out"]["accuracy"] for row in rows]
+    seen = [row["held_out"]["accuracy"] for row in rows if "held_out" in row]  # not of the refit
     assert only["status"] in ("early_stopped", "converged")
     assert len(seen) < 30
     assert metrics["best"]["value"] == only["accuracy"] == max(seen)
@@ -147,7 +147,7 @@ def test_refit_or_not(gpuclf: Gpuclf, files: dict[str, Path]) -> None:
         gpuclf.train(config, *more)[0] for more in ([], ["select.refit=false"], ["select.refit=true"])
     )
     numbers = [(run / "model.safetensors").read_bytes() for run in (default, kept, refitted)]
-    assert numbers[0] == numbers[1]
+    assert numbers[0] == numbers[2]
     assert numbers[1] != numbers[2]
     whole, _ = gpuclf.train(config, "~validation")
     assert (whole / "model.safetensors").read_bytes() == numbers[2]

@@ -94,9 +94,8 @@ def test_figures_come_from_held_out_rows_where_there_is_no_test_file(
     rows[1:41:4] = [line.replace("red", f"rare{n}") for n, line in enumerate(rows[1:41:4])]
     file = gpuclf.text("train.tsv", "\n".join(rows) + "\n")
     sections = {"features": {"type": "categorical"}, "data": TABLE | {"train": file}}
-    run = gpuclf.trained(
-        {"type": "forest", "n_estimators": 4}, **sections, validation={"fraction": 0.5}, run={"permutations": 2}
-    )
+    kept = {"validation": {"fraction": 0.5}, "select": {"refit": False}}
+    run = gpuclf.trained({"type": "forest", "n_estimators": 4}, **sections, **kept, run={"permutations": 2})
     forest = metrics_of(run)["forest"]
     assert forest["permutation"] == {"rows_are": "held_out", "repeats": 2, "documents": 60}
     assert forest["strength"]["held_out"]["accuracy"] == metrics_of(run)["out_of_fold"]["accuracy"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -155,15 +154,12 @@ def test_a_batch_that_steps_together_is_its_replicas_alone(options: NeuralOption
     torch.testing.assert_close(scores[0], scores[1], **close)
 
 
-def test_dropout_is_of_features_too_unless_they_have_their_own() -> None:
-    """Alone, and where a grid of rates leaves input_dropout open (NaN)."""
+def test_features_are_dropped_where_that_is_asked_for() -> None:
     made = problem([2], [0], {})
-    by = [None, 0.4, 0.0]
-    scores = [all_scores(trained(FeedforwardOptions(dropout=0.4, input_dropout=p), made)[0], made) for p in by]
+    given = [{}, {"input_dropout": 0.0}, {"input_dropout": 0.4}]
+    scores = [all_scores(trained(FeedforwardOptions(dropout=0.4, **more), made)[0], made) for more in given]
     assert torch.equal(scores[0], scores[1])
     assert not torch.equal(scores[0], scores[2])
-    grid = problem([2, 2], [0, 0], {"model.dropout": [0.2, 0.4], "model.input_dropout": [math.nan, math.nan]})
-    assert torch.equal(all_scores(trained(FeedforwardOptions(), grid)[0], grid)[1], scores[0][0])
 
 
 def test_xor_is_learnt() -> None:

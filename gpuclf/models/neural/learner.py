@@ -29,8 +29,6 @@ from gpuclf.ops.table_epoch import MOMENTS, UpdateRule, Weights
 from gpuclf.ops.threads import run_on_threads
 from gpuclf.optim.rate_schedule import RateSchedule
 
-_FOLLOWS = {"model.input_dropout": "model.dropout"}
-
 
 @dataclass(frozen=True)
 class NeuralState:
@@ -212,14 +210,11 @@ class NeuralLearner:
         return figures
 
     def _option(self, problem: Problem, key: str) -> Tensor:
-        """(R,) float64: an option of each replica; where one is left open (NaN), what it follows."""
+        """(R,) float64: an option of each replica."""
         given = problem.replicas.options.get(key)
         if given is None:
             given = torch.full((len(problem.replicas),), self.defaults[key], dtype=torch.float64)
-        given = given.to(problem.labels.device)
-        if key not in _FOLLOWS:
-            return given
-        return torch.where(given.isnan(), self._option(problem, _FOLLOWS[key]), given)
+        return given.to(problem.labels.device)
 
     def finished(self, problem: Problem, state: NeuralState) -> Tensor:
         """Never by itself: max_epochs and early stopping end training."""

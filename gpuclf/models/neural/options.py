@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -50,16 +49,15 @@ _OF_SCHEDULE = {
 
 class NeuralOptions(LearnerOptions):
     """What both networks share. Dropout leaves out values with this probability in training, and makes up for it by a
-    factor: `dropout` values of hidden layers (and of the pooled filters), `input_dropout` features (where it is not
-    given as many as `dropout` says), or numbers of word vectors. Norms stand before the activation; connections join
-    hidden layers of equal width."""
+    factor: `dropout` values of hidden layers (and of the pooled filters), `input_dropout` features, or numbers of word
+    vectors. Norms stand before the activation; connections join hidden layers of equal width."""
 
     hidden: Widths = ()
     activation: ActivationName = "relu"
     norm: NormName = "none"
     connection: ConnectionName = "none"
     dropout: Dropout = 0.0
-    input_dropout: Dropout | None = None
+    input_dropout: Dropout = 0.0
     init: InitName | Literal["zeros"] = "xavier_uniform"
     loss: LossName | Literal["squared_error"] = "cross_entropy"
 
@@ -118,7 +116,7 @@ class NeuralOptions(LearnerOptions):
         )
         defaults = {
             "model.dropout": self.dropout,
-            "model.input_dropout": math.nan if self.input_dropout is None else self.input_dropout,
+            "model.input_dropout": self.input_dropout,
             "train.learning_rate": train.learning_rate,
             "train.weight_decay": train.weight_decay,
         }
@@ -167,7 +165,6 @@ class TextCnnOptions(NeuralOptions):
     pooling: PoolingName = "max"
     k: Annotated[int, Field(ge=1)] = 3
     embeddings: Literal["tuned", "frozen"] = "tuned"
-    input_dropout: Dropout = 0.0
 
     reads: ClassVar[frozenset[str]] = frozenset({"tokens"})
     default_features: ClassVar[str] = "token_ids"
