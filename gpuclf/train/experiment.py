@@ -97,11 +97,12 @@ def _final(
     if grid is not None and not _refits(context.options):
         return kept_models(context, corpus, cell, grid)
     stage: tuple[dict[str, Any], dict[str, Tensor]] = ({}, {})
-    steps = None
+    steps: dict[int, int] = {}
     if grid is not None:
         stage = grid.state.pack()
-        if context.options.train.early_stopping is not None:
-            steps = max(1, round(fmean(run.steps for run in grid.best.runs)))
+        if context.options.train.early_stopping is not None:  # of each seed by itself, as if it were the only one
+            by_seed = {seed: [run.steps for run in grid.best.runs if run.seed == seed] for seed in seeds}
+            steps = {seed: max(1, round(fmean(taken))) for seed, taken in by_seed.items()}
     _check_stage(context.saved)
     return train_final(context, corpus, cell, seeds, stage, steps)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,27 +53,36 @@ def train_final(
     cell: Cell,
     seeds: Sequence[int],
     stage: tuple[dict[str, Any], dict[str, Tensor]],
-    steps: int | None,
+    steps: Mapping[int, int],
 ) -> list[SeedModel]:
     """Trains `cell` on every row of the training file, one replica a seed.
 
-    `stage` is the packed state of the grid stage, carried along in every checkpoint; `steps` bounds the epochs
-    (None: as configured). Raises UserFault where a seed diverges.
+    `stage` is the packed state of the grid stage, carried along in every checkpoint; `steps` bounds the epochs of a
+    seed (where it is not there: as configured). Seeds with the same bound train together, for a learner may ask how
+    many epochs there will be. Raises UserFault where a seed diverges.
     """
-    train = _refit_options(cell.options.train, steps)
     model_options: LearnerOptions = cell.options.model
     prepared = prepare(corpus, whole_split(corpus), cell.options.features, context.device, context.watch)
-    state = FinalState(replica_limit(corpus, model_options, batch_bytes(train, context.device)), stage)
+    free = batch_bytes(cell.options.train, context.device)
+    state = FinalState(replica_limit(corpus, model_options, free), stage)
     if context.saved is not None:
         state = FinalState.unpack(context.saved, stage, context.device)
-    models: list[SeedModel] = []
-    batches = plan_batches([[cell]], seeds, [0], [state.limit])
-    for number, batch in enumerate(batches):
+    models: dict[int, SeedModel] = {}
+    together: dict[int | None, list[int]] = {}
+    for seed in seeds:
+        together.setdefault(steps.get(seed), []).append(seed)
+    planned = [
+        (batch, _refit_options(cell.options.train, bound))
+        for bound, some in together.items()
+        for batch in plan_batches([[cell]], some, [0], [state.limit])
+    ]
+    for number, (batch, train) in enumerate(planned):
         if number == len(state.outcomes):
-            _train(context, prepared, batch, train, (number, len(batches)), state)
-        models += _seed_models(corpus, prepared, cell, batch, state.outcomes[number], context.device)
+            _train(context, prepared, batch, train, (number, len(planned)), state)
+        made = _seed_models(corpus, prepared, cell, batch, state.outcomes[number], context.device)
+        models |= {model.seed: model for model in made}
     context.saved = None  # taken right after the last batch
-    return models
+    return [models[seed] for seed in seeds]
 
 
 @dataclass

@@ -139,6 +139,26 @@ def test_early_stopping_keeps_the_best_of_what_was_held_out(
         assert strict_json(gpuclf.done("eval", run, files["test"], "--json").out)["accuracy"] == max(seen)
 
 
+def test_a_seed_is_trained_again_as_long_as_was_best_for_it(gpuclf: Gpuclf, files: dict[str, Path]) -> None:
+    config = gpuclf.config(
+        "perceptron",
+        data={"train": files["train"]},
+        test={"file": files["test"]},
+        validation={"fraction": 0.4, "seed": 0},
+        train=STOPPING,
+        grid={"seed": [0, 1, 2, 3]},
+    )
+    together = metrics_of(gpuclf.train(config)[0])
+    ((*runs,),) = [cell["runs"] for cell in together["cells"]]
+    assert len({run["steps"] for run in runs}) > 1
+    for run, tested in zip(runs, together["test_seeds"]["runs"], strict=True):
+        alone = metrics_of(gpuclf.train(config, "~grid", f"seed={run['seed']}")[0])
+        assert alone["cells"][0]["runs"][0]["steps"] == run["steps"]
+        assert {name: alone["test"][name] for name in ("accuracy", "macro_f1")} == {
+            name: tested[name] for name in ("accuracy", "macro_f1")
+        }
+
+
 def test_refit_or_not(gpuclf: Gpuclf, files: dict[str, Path]) -> None:
     config = gpuclf.config(
         "mira", data={"train": files["train"]}, validation={"fraction": 0.5}, train=_epochs("mira")["train"]
