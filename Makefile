@@ -38,7 +38,10 @@ quickstart: $(INSTALLED)
 	@echo "The run folder named above holds the chosen model, predictions, metrics.json and the logs:"
 	@echo "  $(BIN)/tensorboard --logdir runs"
 
-test: lint types imports triton unit
+# The first four are of one process each: two at a time.
+test: $(INSTALLED_TEST)
+	$(MAKE) --no-print-directory -j 2 lint types imports triton
+	$(MAKE) --no-print-directory unit
 
 test-all: lint types imports
 	TRITON_INTERPRET=1 $(BIN)/python -m pytest -m triton $(PYTEST_ARGS)
