@@ -10,6 +10,7 @@ from torch import Tensor
 from gpuclf.features.review_words import ReviewWords
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.tagged_types import TypeCorpus
+from gpuclf.features.word_rows import WordRows
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class TokenRows:
         return self.num_types
 
 
-Rows = SparseRows | CodeRows | TokenRows | TypeCorpus | SenseRows
+Rows = SparseRows | CodeRows | TokenRows | TypeCorpus | SenseRows | WordRows
 
 
 @dataclass(frozen=True)
@@ -130,8 +131,8 @@ class Views:
     row_scale  (views, docs) float32: 1/norm of the row after col_scale, 1 where no norm is asked for, 0-norm rows 1.
 
     The value of feature v in document n for view f is val · col_scale[f, v] · row_scale[f, n]; the offset stays 1.
-    Of token rows col_scale is 1 for known words and 0 for others; of SenseRows it holds the view's word sets; these two
-    have no row_scale, codes no scales at all.
+    Of token rows col_scale is 1 for known words and 0 for others; of SenseRows it holds the view's word sets, of
+    WordRows those of one word after the other; these have no row_scale, codes no scales at all.
     """
 
     train: Tensor
@@ -180,9 +181,8 @@ def rows_to(rows: Rows, device: torch.device) -> Rows:
         return sparse_to(rows, device)
     if isinstance(rows, CodeRows):
         return replace(rows, codes=rows.codes.to(device))
-    if isinstance(rows, SenseRows):
-        codes, crow, word = (part.to(device) for part in (rows.codes, rows.crow, rows.word))
-        return replace(rows, codes=codes, crow=crow, word=word)
+    if isinstance(rows, SenseRows | WordRows):
+        return rows.to(device)
     return replace(rows, ids=rows.ids.to(device), offsets=rows.offsets.to(device))
 
 
@@ -197,8 +197,10 @@ def concatenate(first: Rows, second: Rows) -> Rows:
         return replace(first, codes=torch.cat([first.codes, second.codes]))
     if isinstance(first, SenseRows):
         assert isinstance(second, SenseRows)
-        codes, word = torch.cat([first.codes, second.codes]), torch.cat([first.word, second.word])
-        return replace(first, codes=codes, crow=torch.cat([first.crow, second.crow[1:] + first.crow[-1]]), word=word)
+        return first.joined(second)
+    if isinstance(first, WordRows):
+        assert isinstance(second, WordRows)
+        return first.joined(second)
     assert isinstance(second, TokenRows)
     assert first.num_types == second.num_types
     offsets = torch.cat([first.offsets, second.offsets[1:] + first.offsets[-1]])
@@ -207,6 +209,8 @@ def concatenate(first: Rows, second: Rows) -> Rows:
 
 def stored_numbers(rows: Rows) -> int:
     """How many features the documents hold: non-zeros, codes or tokens."""
+    if isinstance(rows, WordRows):
+        return sum(stored_numbers(part) for part in rows.parts)
     if isinstance(rows, SenseRows):
         return rows.codes.numel() + rows.word.numel()
     held = rows.col if isinstance(rows, SparseRows) else rows.codes if isinstance(rows, CodeRows) else rows.ids

@@ -7,7 +7,7 @@ sees differ between views, and between a document as a training row and the same
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -58,3 +58,13 @@ class SenseRows:
     def doc(self) -> Tensor:
         """(nnz,) int64: the document of each word."""
         return torch.repeat_interleave(torch.arange(self.num_docs, device=self.word.device), self.crow.diff())
+
+    def to(self, device: torch.device) -> SenseRows:
+        """The same rows on `device`."""
+        return replace(self, codes=self.codes.to(device), crow=self.crow.to(device), word=self.word.to(device))
+
+    def joined(self, second: SenseRows) -> SenseRows:
+        """These documents, then those of `second`; both encoded with the same encoder."""
+        crow = torch.cat([self.crow, second.crow[1:] + self.crow[-1]])
+        codes, word = torch.cat([self.codes, second.codes]), torch.cat([self.word, second.word])
+        return replace(self, codes=codes, crow=crow, word=word)
