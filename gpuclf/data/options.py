@@ -50,6 +50,11 @@ class DataOptions(BaseModel):
     label: ColumnRef = Field("label", description="column of the label")
     text: ColumnRef | list[ColumnRef] = Field("text", description="column of the text; several are joined by a blank")
     id: ColumnRef | None = Field(None, description="column of a unique name for each document (vw: `tag`)")
+    word: str | None = Field(
+        None,
+        description="wsd: field of the ambiguous word, such as art.n, which every record then has; by default "
+        "`word`, where records have one (senseval: the lexelt)",
+    )
     group: ColumnRef | None = Field(None, description="column of the group: a group never straddles folds")
     weight: ColumnRef | None = Field(
         None,

@@ -52,16 +52,18 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Contexts:
-    """Documents as contexts of one ambiguous word: context c is tokens[offsets[c]:offsets[c + 1]].
+    """Documents as contexts of an ambiguous word: context c is tokens[offsets[c]:offsets[c + 1]].
 
     offsets (docs+1,) int64; tags has a part of speech a token, "" for none; heads (docs,) int64: the place of the
-    ambiguous word within its context.
+    ambiguous word within its context. words (docs,): which word it is, such as art.n, where the file says so of every
+    context of the chunk.
     """
 
     offsets: NDArray[np.int64]
     tokens: list[str]
     tags: list[str]
     heads: NDArray[np.int64]
+    words: list[str] | None = None
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ _TABLES = frozenset({"tsv", "csv", "jsonl", "parquet"})
 FORMATS_OF_KEY = {
     "label": _TABLES | {"wsd"},
     "text": _TABLES,
+    "word": frozenset({"wsd"}),
     "id": _TABLES | {"vw", "wsd", REVIEWS},
     "group": _TABLES | {REVIEWS},
     "weight": _TABLES | {"vw"},

@@ -87,3 +87,53 @@ def test_bad_xml_is_refused_with_line_and_remedy(tmp_path, content, line, reason
     assert doubtful_lines(fault) == [line]
     assert reason in str(fault)
     assert ";" in str(fault)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"word": "bank.n"}, ["art.n", "bank.n"]), ({}, None), ({"word": 7}, None), ({"word": " "}, None)],
+)
+def test_the_ambiguous_word_of_every_record_or_of_none(tmp_path, change, words):
+    named = lines(ONE | {"word": "art.n"}, ONE | {"id": "b"} | change)
+    assert read(write(tmp_path / "t.jsonl", named), **WSD).chunks[0].contexts.words == words
+
+
+def test_a_field_of_the_ambiguous_word_that_is_named_stands_in_every_record(tmp_path):
+    named = lines(ONE | {"item": "art.n"}, ONE | {"id": "b"}, ONE | {"id": "c", "item": ["art.n"]})
+    path = write(tmp_path / "t.jsonl", named)
+    fault = refusal(path, **WSD, word="item")
+    assert doubtful_lines(fault) == [2, 3]
+    assert "b: no text in a field named 'item' (data.word)" in str(fault)
+    assert read(path, **WSD, word="item", on_bad="skip").chunks[0].contexts.words == ["art.n"]
+    assert read(path, **WSD).chunks[0].contexts.words is None
+
+
+def test_a_note_says_that_a_file_holds_several_words(tmp_path):
+    made = [ONE | {"id": str(n), "word": f"w{n % 7}.n"} for n in range(9)]
+    note = read(write(tmp_path / "t.jsonl", lines(*made)), **WSD, chunk_docs=2).note("ambiguous")
+    assert note == (
+        "contexts of 7 ambiguous words (w0.n, w1.n, w2.n, w3.n, w4.n, …): features.by_word makes a model for each"
+    )
+    assert read(write(tmp_path / "u.jsonl", lines(made[0], made[7])), **WSD).report.notes == []
+
+
+def test_the_words_of_xml_are_the_items_of_lexelts(tmp_path):
+    instance = XML[XML.index("<instance") : XML.index("</corpus>")]
+    second = instance.replace('id="a"', 'id="b"')
+    both = f'<c><lexelt item="art.n">{instance}</lexelt>\n<lexelt item="bank.v">{second}</lexelt></c>'
+    found = read(write(tmp_path / "t.xml", both), format="senseval")
+    assert found.chunks[0].contexts.words == ["art.n", "bank.v"]
+    assert "contexts of 2 ambiguous words (art.n, bank.v)" in found.note("ambiguous")
+    outside = f'<c><lexelt item="art.n">{instance}</lexelt>\n{second}</c>'
+    assert read(write(tmp_path / "u.xml", outside), format="senseval").chunks[0].contexts.words is None
+
+
+def test_a_context_with_several_labels_is_repeated_with_each(tmp_path):
+    record = ONE | {"sense": ["s", "t"], "word": "bank.n"}
+    found = read(write(tmp_path / "t.jsonl", lines(record)), **WSD, several_labels="repeat")
+    assert (found.labels, found.report.tokens) == (["s", "t"], 3)
+    assert found.chunks[0].contexts.tokens == ONE["tokens"] * 2
+    assert found.chunks[0].contexts.words == ["bank.n"] * 2
+    answers = XML.replace('<answer senseid="s1"/>', '<answer senseid="s"/><answer senseid="t"/>')
+    twice = read(write(tmp_path / "t.xml", answers), format="senseval", several_labels="repeat")
+    assert twice.chunks[0].contexts.heads.tolist() == [1, 1]

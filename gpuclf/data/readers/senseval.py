@@ -1,7 +1,8 @@
 """Senseval-2 lexical sample XML: <instance> with <answer>s and a <context> in which a <head> holds the target.
 
-Words with tags are <wf pos="…"> elements; text between these is a bare marker and no word. A context without any such
-element is plain text, cut at blanks, whose words have no tags. Entities that the file declares itself are refused.
+The ambiguous word of an instance is the item of the <lexelt> that it stands in. Words with tags are <wf pos="…">
+elements; text between these is a bare marker and no word. A context without any such element is plain text, cut at
+blanks, whose words have no tags. Entities that the file declares itself are refused.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class SensevalParser:
         self._markers = 0
         self._line = 0
         self._instance: _Instance | None = None
+        self._word: str | None = None
         self._expat = expat.ParserCreate()
         self._expat.buffer_text = True
         self._expat.StartElementHandler = self._start
@@ -43,6 +45,9 @@ class SensevalParser:
         self._feed("", True)
         if self._markers:
             self._intake.note(f"{self._markers} bare markers among the words were passed over (such as FRASL)")
+        words = self._body.words_note()
+        if words is not None:
+            self._intake.note(words)
 
     def _feed(self, text: str, last: bool) -> None:
         try:
@@ -69,6 +74,8 @@ class SensevalParser:
         found = self._instance
         if name == "instance":
             self._instance = _Instance(attributes.get("id"), self._line)
+        elif name == "lexelt":
+            self._word = attributes.get("item") or None
         elif found is None:
             return
         elif name == "answer":
@@ -85,6 +92,8 @@ class SensevalParser:
 
     def _end(self, name: str) -> None:
         found = self._instance
+        if name == "lexelt":
+            self._word = None
         if found is None:
             return
         if name == "wf":
@@ -111,9 +120,10 @@ class SensevalParser:
             return
         self._markers += sum(item.marker for item in found.items)
         labels = list(dict.fromkeys(label for label in found.answers if label not in self._intake.options.missing))
-        if self._intake.admit(found.line, labels, id=found.id):
-            self._body.append(tokens, tags, head)
-            self._intake.report.tokens += len(tokens)
+        copies = self._intake.admit(found.line, labels, id=found.id)
+        for _ in range(copies):
+            self._body.append(tokens, tags, head, self._word)
+        self._intake.report.tokens += len(tokens) * (copies > 0)
 
 
 class _Instance:

@@ -1,5 +1,7 @@
 """Sense-tagged contexts as JSON lines: {"id", the label, "tokens", "pos", "head"}, or, as corpora are often converted,
-{"id", the label, "context": [[word, tag], …], "target"}. Items of a context that are a bare string are markers."""
+{"id", the label, "context": [[word, tag], …], "target"}. Items of a context that are a bare string are markers.
+
+The field "word" (data.word) names the ambiguous word where a file holds contexts of several."""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from typing import Any
 from gpuclf.data.intake import Intake
 from gpuclf.data.readers.context_body import BadContext, ContextBody, Item, words_of
 
+_WORD = "word"  # the field of the ambiguous word where data.word names none
 _REMEDY = 'write {"id": …, "sense": …, "tokens": […], "pos": […], "head": place of the target, counted from 0}'
 
 
@@ -33,14 +36,16 @@ class WsdParser:
                 fields = _object(text)
                 tokens, tags, head = words_of(*self._items(fields))
                 labels = self._labels(fields)
+                word = self._word(fields)
             except BadContext as reason:
                 name = fields.get(self._id_field)
                 self._intake.bad(line, str(reason) if name is None else f"{name}: {reason}", _REMEDY)
                 continue
             name = fields.get(self._id_field)
-            if self._intake.admit(line, labels, id=None if name is None else str(name)):
-                self._body.append(tokens, tags, head)
-                self._intake.report.tokens += len(tokens)
+            copies = self._intake.admit(line, labels, id=None if name is None else str(name))
+            for _ in range(copies):
+                self._body.append(tokens, tags, head, word)
+            self._intake.report.tokens += len(tokens) * (copies > 0)
 
     def finish(self) -> None:
         """Tells what was passed over."""
@@ -48,6 +53,9 @@ class WsdParser:
             self._intake.note(f"{self._blank} blank lines were passed over")
         if self._markers:
             self._intake.note(f"{self._markers} bare markers among the words were passed over (such as FRASL)")
+        words = self._body.words_note()
+        if words is not None:
+            self._intake.note(words)
 
     @property
     def _id_field(self) -> str:
@@ -66,6 +74,16 @@ class WsdParser:
             raise BadContext(f"field {name!r} holds no label")
         missing = self._intake.options.missing
         return list(dict.fromkeys(str(one) for one in values if one is not None and str(one) not in missing))
+
+    def _word(self, fields: dict[str, Any]) -> str | None:
+        """The ambiguous word, where the record names one; a field that the config names is one that it has."""
+        given = self._intake.options.word
+        word = fields.get(_WORD if given is None else given)
+        if isinstance(word, str) and word.strip():
+            return word
+        if given is not None:
+            raise BadContext(f"no text in a field named {given!r} (data.word)")
+        return None
 
     def _items(self, fields: dict[str, Any]) -> tuple[list[Item], int]:
         if "context" in fields:
