@@ -56,10 +56,18 @@ def _candidates(root: type[BaseModel], data: Data, parent: KeyPath, name: str, n
     same = [key_text(path) for path in elsewhere if str(path[-1]) == name]
     if same:
         return [*found, *same[:2]]
+    found = found or [key_text((*parent, other)) for other in _of_its_words(name, names)]
     if found:
         return found
     near = close(name, sorted({str(path[-1]) for path in elsewhere}))
     return [key_text(path) for path in elsewhere if path[-1] == near][:2] if near is not None else []
+
+
+def _of_its_words(name: str, names: list[str]) -> list[str]:
+    """The longest of the names that are some of this name's words: batch_size ~ batch, whose ratio is below CUTOFF."""
+    words = set(name.lower().split("_"))
+    inside = [other for other in names if words.issuperset(other.lower().split("_"))]
+    return sorted(inside, key=len)[-1:]
 
 
 def _elsewhere(root: type[BaseModel], name: str) -> str | None:

@@ -213,6 +213,19 @@ def test_a_key_of_another_section(faults_in: Faults) -> None:
     assert "did you mean seed" in (fault.remedy or "")
 
 
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("train: {batch_size: 64}", "did you mean train.batch?"),
+        ("train: {adam_beta2: 0.9}", "did you mean train.beta2?"),
+        ("train: {max_learning_rate_now: 1.0}", "did you mean train.learning_rate?"),
+    ],
+)
+def test_a_key_of_more_words_than_there_are(faults_in: Faults, line: str, remedy: str) -> None:
+    (fault,) = faults_in(f"model: {{type: feedforward}}\n{line}\n")
+    assert fault.remedy == remedy
+
+
 def test_syntax_error_with_line_and_column(faults_in: Faults) -> None:
     """Case o33 d."""
     (fault,) = faults_in("Model: {type: naive_bayes}\ndata : {train: train.txt}\ntest: [\n")
