@@ -18,6 +18,7 @@ from gpuclf.features.options import (
     WordSenseOptions,
 )
 from gpuclf.features.review_context import ReviewContext, fit_review_context
+from gpuclf.features.sense_words import SenseWordsEncoder, fit_sense_words
 from gpuclf.features.token_context import TokenContext, fit_token_context
 from gpuclf.features.token_ids import TokenEncoder, fit_tokens
 from gpuclf.features.word_sense import WordSenseEncoder, fit_word_sense
@@ -37,7 +38,7 @@ def fit(
     if isinstance(options, TokenIdsOptions):
         return fit_tokens(chunks, options)
     if isinstance(options, WordSenseOptions):
-        return fit_word_sense(chunks, options)
+        return fit_sense_words(chunks, options) if options.by_word else fit_word_sense(chunks, options)
     if isinstance(options, TokenContextOptions):
         return fit_token_context(chunks, options)
     return fit_encoder(chunks, options)
@@ -50,7 +51,8 @@ def encoder_from_json(data: dict[str, Any], options: RowFeatureOptions) -> Docum
     if isinstance(options, TokenIdsOptions):
         return TokenEncoder.from_json(data, options)
     if isinstance(options, WordSenseOptions):
-        return WordSenseEncoder.from_json(data, options)
+        of_words = SenseWordsEncoder if options.by_word else WordSenseEncoder
+        return of_words.from_json(data, options)
     if isinstance(options, TokenContextOptions):
         return TokenContext.from_json(data, options)
     if isinstance(options, ReviewContextOptions):

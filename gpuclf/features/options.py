@@ -189,7 +189,10 @@ class CategoricalOptions(_Options):
 
 
 class WordSenseOptions(_Options):
-    """Contexts of one ambiguous word (data.format wsd or senseval), after Bruce & Wiebe 1999.
+    """Contexts of ambiguous words (data.format wsd or senseval), after Bruce & Wiebe 1999.
+
+    by_word: a model for each ambiguous word that the file names (data.word), each what the contexts of that word alone
+    would give; false: all contexts are taken as those of one word.
 
     pos_window: an input for the part of speech at each place from the first to the last, 0 being the word itself.
     collocations: per_class_binary, an input for each class that says whether any word of its set stands in the context.
@@ -201,6 +204,7 @@ class WordSenseOptions(_Options):
     """
 
     type: Literal["word_sense"] = "word_sense"
+    by_word: bool = False
     pos_window: Span | None = (-2, 2)
     collocations: Literal["per_class_binary", "none"] = "per_class_binary"
     threshold: float = Field(0.5, ge=0.0, lt=1.0)

@@ -24,7 +24,8 @@ from gpuclf.features.options import (
 from gpuclf.features.rows import ReviewRows, Rows, SparseRows, TokenRows, Views
 from gpuclf.features.selection import chi_squared, information_gain, top_features
 from gpuclf.features.sense_rows import SenseRows
-from gpuclf.features.word_sets import fit_word_sets
+from gpuclf.features.word_rows import WordRows
+from gpuclf.features.word_sets import fit_sets_of_words, fit_word_sets
 from gpuclf.ops.column_sums import column_sums
 from gpuclf.ops.row_norms import row_norms
 from gpuclf.ops.threads import run_on_threads
@@ -40,6 +41,8 @@ def fit_views(rows: Rows, labels: Tensor, num_classes: int, train: Tensor, optio
     """
     if isinstance(rows, SenseRows):
         return Views(train=train, col_scale=fit_word_sets(rows, labels, num_classes, train))
+    if isinstance(rows, WordRows):
+        return Views(train=train, col_scale=fit_sets_of_words(rows, labels, train))
     if isinstance(rows, TokenRows):
         assert isinstance(options, TokenIdsOptions), "tokens have options of their own"
         return Views(train=train, col_scale=torch.stack([_known_words(rows, mask, options) for mask in train]))

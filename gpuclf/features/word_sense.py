@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from gpuclf.data.records import Chunk
 from gpuclf.faults import UserFault
@@ -17,7 +18,7 @@ from gpuclf.features.sense_rows import SenseRows
 FORMAT = 1
 _TYPE = "word_sense"
 _BEGIN, _END, _UNTAGGED = "<s>", "</s>", "<none>"
-_Found = tuple[list[str], list[str]]  # a context's parts of speech by position, and its distinct words in order
+Found = tuple[list[str], list[str]]  # a context's parts of speech by position, and its distinct words in order
 
 
 class WordSenseEncoder:
@@ -44,11 +45,11 @@ class WordSenseEncoder:
     def encode(self, chunks: Iterable[Chunk]) -> Encoded:
         """Rows of contexts under what was fitted."""
         context = Context()
-        return self._encoded(
-            context, [found for chunk in context.followed(chunks) for found in _read(chunk, self.options)]
-        )
+        found = [one for chunk in context.followed(chunks) for one in read_contexts(chunk, self.options)]
+        return context.encoded(*self.rows_of(found))
 
-    def _encoded(self, context: Context, found: list[_Found]) -> Encoded:
+    def rows_of(self, found: Sequence[Found]) -> tuple[SenseRows, NDArray[np.int64], NDArray[np.bool_]]:
+        """Rows of contexts; (docs,) the words of each that are unknown; (docs,) whether anything of it is known."""
         width = len(self.tags)
         codes = np.zeros((len(found), width), dtype=np.int32)
         lengths, words = np.zeros(len(found) + 1, dtype=np.int64), []
@@ -73,7 +74,7 @@ class WordSenseEncoder:
             top_words=options.top_words,
             names=tuple(position_names(options)),
         )
-        return context.encoded(rows, unknown, (codes > 0).any(axis=1) | (lengths[1:] > 0))
+        return rows, unknown, (codes > 0).any(axis=1) | (lengths[1:] > 0)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for model.json."""
@@ -105,7 +106,13 @@ def input_names(encoder: WordSenseEncoder, classes: Iterable[str], rank: list[in
 def fit_word_sense(chunks: Iterable[Chunk], options: WordSenseOptions) -> tuple[WordSenseEncoder, Encoded]:
     """The encoder of all parts of speech and words that occur in the contexts, and the contexts encoded."""
     context = Context()
-    found = [one for chunk in context.followed(chunks) for one in _read(chunk, options)]
+    found = [one for chunk in context.followed(chunks) for one in read_contexts(chunk, options)]
+    encoder = encoder_of(found, options)
+    return encoder, context.encoded(*encoder.rows_of(found))
+
+
+def encoder_of(found: Sequence[Found], options: WordSenseOptions) -> WordSenseEncoder:
+    """The encoder of all parts of speech and words that occur in these contexts. Raises UserFault for none."""
     if not found:
         raise UserFault("there is no context to learn features from", remedy="give a data file with records in it")
     tags = [sorted(set(at_place)) for at_place in zip(*(tags for tags, _ in found), strict=True)]
@@ -114,8 +121,7 @@ def fit_word_sense(chunks: Iterable[Chunk], options: WordSenseOptions) -> tuple[
         raise UserFault(
             "no context has any feature", key="features", remedy="set pos_window, collocations or top_words"
         )
-    encoder = WordSenseEncoder(options, tags, words)
-    return encoder, encoder._encoded(context, found)
+    return WordSenseEncoder(options, tags, words)
 
 
 def _positions(options: WordSenseOptions) -> range:
@@ -123,7 +129,8 @@ def _positions(options: WordSenseOptions) -> range:
     return range(0) if span is None else range(span[0], span[1] + 1)
 
 
-def _read(chunk: Chunk, options: WordSenseOptions) -> Iterator[_Found]:
+def read_contexts(chunk: Chunk, options: WordSenseOptions) -> Iterator[Found]:
+    """What the options take from each context of a chunk. Raises UserFault for a chunk of other documents."""
     contexts = chunk.contexts
     if contexts is None:
         raise UserFault(

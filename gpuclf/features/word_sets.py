@@ -15,6 +15,7 @@ from torch import Tensor
 
 from gpuclf.features.rows import CodeRows
 from gpuclf.features.sense_rows import BINARY, SenseRows
+from gpuclf.features.word_rows import WordRows
 
 _ABSENT, _PRESENT = 1, 2
 
@@ -38,6 +39,16 @@ def fit_word_sets(rows: SenseRows, labels: Tensor, num_classes: int, train: Tens
             sets[order, num_classes] = torch.arange(1, len(order) + 1, dtype=torch.float32, device=train.device)
         views.append(sets.flatten())
     return torch.stack(views)
+
+
+def fit_sets_of_words(rows: WordRows, labels: Tensor, train: Tensor) -> Tensor:
+    """(views, sum of W · (K + 1)) float32: of each ambiguous word, by its own contexts, the sets that its own classes
+    have; empty where a view trains on none of its contexts. labels (docs,) int64, -1 for none; train (views, docs)."""
+    sets = [
+        fit_word_sets(part, rows.local_labels(place, labels), len(rows.classes[place]), train[:, rows.docs(place)])
+        for place, part in enumerate(rows.parts)
+    ]
+    return torch.cat(sets, dim=1)
 
 
 def num_classes_of(rows: SenseRows, scale: Tensor) -> int:

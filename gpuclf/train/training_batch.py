@@ -12,6 +12,7 @@ from gpuclf.features.options import FeatureOptions, WordTypesOptions
 from gpuclf.features.rows import Rows, SparseRows, TokenRows, Views, rows_to
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.views import fit_views
+from gpuclf.features.word_rows import WordRows
 from gpuclf.models.learner import LearnerOptions, Problem
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.ops.span_hash import span_hashes
@@ -147,6 +148,8 @@ def _view_bytes(corpus: Corpus) -> int:
     """A view's training mask and its scales of columns and rows."""
     if isinstance(corpus.rows, SenseRows):
         return 4 * corpus.rows.num_words * (len(corpus.classes) + 1) + corpus.num_docs
+    if isinstance(corpus.rows, WordRows):
+        return 4 * sum(corpus.rows.scale_sizes) + corpus.num_docs
     if isinstance(corpus.rows, TokenRows):
         return 4 * corpus.rows.num_types + corpus.num_docs
     if not isinstance(corpus.rows, SparseRows):
