@@ -8,6 +8,7 @@ from pydantic import Field
 
 from gpuclf.models.decomposable.options import DecomposableOptions
 from gpuclf.models.decomposable.predictor import DecomposablePredictor
+from gpuclf.models.decomposable.word_predictor import WordPredictor
 from gpuclf.models.forest.boosted_predictor import BoostedPredictor
 from gpuclf.models.forest.options import ForestOptions
 from gpuclf.models.forest.predictor import ForestPredictor
@@ -81,6 +82,7 @@ PREDICTORS: dict[str, type[Any]] = {
     "content": ContentPredictor,
     "type_tagger": TypeTagger,
     "decomposable": DecomposablePredictor,
+    "decomposable_words": WordPredictor,
     "forest": ForestPredictor,
     "boosted_trees": BoostedPredictor,
     "neural": NeuralPredictor,

@@ -7,7 +7,7 @@ else needs to know a learner's fields.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ _AXIS = "replica_axis"
 _FILL = "fill"
 
 
-def replica_field(axis: int = 0, *, optional: bool = False, fill: int | None = None) -> Any:
+def replica_field(axis: int = 0, *, optional: bool = False, fill: float | None = None) -> Any:
     """A dataclass field whose tensor has the replicas on `axis`; an optional one may be None, its default.
 
     With `fill`, replicas may be of different size on the other axes, and the shorter are padded with it.
@@ -28,7 +28,7 @@ def replica_field(axis: int = 0, *, optional: bool = False, fill: int | None = N
     return field(default=None, metadata=about) if optional else field(metadata=about)
 
 
-def padded_like(tensors: Sequence[Tensor], fill: int, from_axis: int = 0) -> list[Tensor]:
+def padded_like(tensors: Sequence[Tensor], fill: float, from_axis: int = 0) -> list[Tensor]:
     """The tensors, each padded with `fill` to the largest size among them on every axis from `from_axis` on."""
     shape = [max(sizes) for sizes in zip(*(t.shape for t in tensors), strict=True)]
     out = []
@@ -64,6 +64,30 @@ def put_replicas(record: RecordT, index: Tensor, source: RecordT) -> RecordT:
             changes[item.name] = old.index_copy(item.metadata[_AXIS], index.to(old.device), new)
         elif is_dataclass(old) and not isinstance(old, type):
             changes[item.name] = put_replicas(old, index, new)
+    return replace(record, **changes)  # type: ignore[type-var]
+
+
+def merged_parts(record: RecordT) -> RecordT:
+    """A record whose replicas have parts, on the axis behind theirs, as one of replicas × parts; in the same memory."""
+    return _reshaped(record, lambda tensor, axis: tensor.flatten(axis, axis + 1))
+
+
+def parted(record: RecordT, parts: int) -> RecordT:
+    """The inverse of `merged_parts`: each replica has `parts` of the record's."""
+    return _reshaped(record, lambda tensor, axis: tensor.unflatten(axis, (-1, parts)))
+
+
+def part_of(record: RecordT, part: int) -> RecordT:
+    """One part of replicas that have parts."""
+    return _reshaped(record, lambda tensor, axis: tensor.select(axis + 1, part))
+
+
+def _reshaped(record: RecordT, change: Callable[[Tensor, int], Tensor]) -> RecordT:
+    changes: dict[str, Any] = {}
+    for item in fields(record):  # type: ignore[arg-type]
+        value = getattr(record, item.name)
+        if isinstance(value, Tensor) and _AXIS in item.metadata:
+            changes[item.name] = change(value, item.metadata[_AXIS])
     return replace(record, **changes)  # type: ignore[type-var]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
 from torch import Tensor
@@ -23,4 +23,13 @@ def pack_predictor(predictor: Predictor) -> tuple[dict[str, Tensor], dict[str, A
 def unpack_predictor(tensors: dict[str, Tensor], about: dict[str, Any], device: torch.device) -> Predictor:
     """The predictor that `pack_predictor` took apart, on `device`. KeyError or TypeError for anything else."""
     fields = {name: tensor.to(device) for name, tensor in tensors.items()}
-    return PREDICTORS[about["kind"]](**about["values"], **fields)
+    return _made(PREDICTORS[about["kind"]], {**about["values"], **fields})
+
+
+def _made(kind: type[Any], fields: dict[str, Any]) -> Any:
+    """A record from its fields by name, those of a record within it by dotted name."""
+    own = {name: value for name, value in fields.items() if "." not in name}
+    for outer in {name.partition(".")[0] for name in fields if "." in name}:
+        inner = {name.removeprefix(f"{outer}."): v for name, v in fields.items() if name.startswith(f"{outer}.")}
+        own[outer] = _made(get_type_hints(kind)[outer], inner)
+    return kind(**own)

@@ -13,7 +13,7 @@ from gpuclf.features.rows import Views
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.models.decomposable.graph import junction_forest, naive_bayes_graph, tan_graph
 from gpuclf.models.decomposable.options import DecomposableOptions
-from gpuclf.models.decomposable.plan import edge_mask, tracks_of
+from gpuclf.models.decomposable.plan import edge_masks, tracks_of
 from gpuclf.models.decomposable.stability import last_moves, stable_graph, stays_chordal
 from tests.models.test_decomposable import NAMES, learner, problem, scores, searched, variables
 
@@ -99,10 +99,10 @@ def test_inputs_of_contexts_are_named_in_edges() -> None:
     none = torch.zeros(0, dtype=torch.int32)
     rows = SenseRows(none.reshape(0, 2), (3, 4), torch.zeros(1, dtype=torch.int64), none, 0, names=("pos-1", "pos+1"))
     classes, cpu = ["s", "t"], torch.device("cpu")
-    found = edge_mask((("pos+1", "words:t"), ("class", "pos-1")), classes, rows, 5, "model.fixed", cpu)
+    found = edge_masks((("pos+1", "words:t"), ("class", "pos-1")), "model.fixed", classes, rows, 5, cpu)[0]
     torch.testing.assert_close(found, graph_of(5, [(2, 4), (0, 1)]))
     with pytest.raises(UserFault, match="names 'pos\\+9', which is no input of the contexts"):
-        edge_mask((("class", "pos+9"),), classes, rows, 5, "model.fixed", cpu)
+        edge_masks((("class", "pos+9"),), "model.fixed", classes, rows, 5, cpu)
 
 
 def test_a_search_that_adds_everything_has_nothing_stable() -> None:

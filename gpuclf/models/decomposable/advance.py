@@ -12,21 +12,21 @@ from torch import Tensor
 
 from gpuclf.models.decomposable.criteria import CRITERIA
 from gpuclf.models.decomposable.graph import CLASS
-from gpuclf.models.decomposable.plan import Plan, edge_mask
-from gpuclf.models.decomposable.search import Frontiers, Limits, Move, Searches, leads_back
+from gpuclf.models.decomposable.plan import Plan, edge_masks
+from gpuclf.models.decomposable.search import Frontiers, Limits, Move, Searches, add_table, leads_back, packed
 from gpuclf.models.decomposable.selection import Measure, measured
 from gpuclf.models.decomposable.stacking import gold_shares
 from gpuclf.models.decomposable.state import SearchState
 from gpuclf.models.decomposable.variables import Variables
 from gpuclf.models.learner import Problem
-from gpuclf.ops.cell_scores import Marginal, add_marginal
 from gpuclf.ops.threads import run_on_threads
 
 ESS, ALPHA, CRITERION = "model.ess", "model.alpha", "model.criterion"
 
 
 def advance(plan: Plan, problem: Problem, state: SearchState, going: Tensor) -> None:
-    """Makes the best move of each of the searches (B, 2), replica and track, or ends those that have none."""
+    """Makes the best move of each of the searches (B, 2), model and track, or ends those that have none. The state is
+    merged."""
     flat = going[:, 0] * state.done.shape[1] + going[:, 1]
     whole = len(going) == state.done.numel()
 
@@ -43,7 +43,7 @@ def advance(plan: Plan, problem: Problem, state: SearchState, going: Tensor) -> 
         state.done[tuple(places[n])] = True
         if places[n][1] == 0:
             state.last[places[n][0], :4] = 0
-    _multiply(plan, state, searches, held.adjacent, going, made)
+    _multiply(state, searches, held.adjacent, going, made)
     searches.make(held, [n for n, _ in made], [move for _, move in made])
     if not whole:
         for name in ("adjacent", "figures", "key", "spent"):
@@ -54,16 +54,19 @@ def advance(plan: Plan, problem: Problem, state: SearchState, going: Tensor) -> 
 def searches_of(plan: Plan, problem: Problem, state: SearchState, going: Tensor) -> Searches:
     """The searches (B, 2) with what they go by and are counted on."""
     rows, size, device = problem.rows, state.adjacent.shape[-1], state.adjacent.device
+    word = going[:, 0] % max(state.words, 1)
+    there = torch.arange(size, device=device) < state.shape[going[:, 0], :1]
+    barred = edge_masks(plan.forbidden, "model.forbidden", plan.classes, rows, size, device)[word]
     limits = Limits(
         add=plan.direction in ("forward", "both"),
         remove=plan.direction in ("backward", "both"),
         max_clique=plan.max_clique,
         max_cells=plan.max_cells,
         max_edges=plan.max_edges,
-        fixed=edge_mask(plan.fixed, plan.classes, rows, size, "model.fixed", device),
-        free=~edge_mask(plan.forbidden, plan.classes, rows, size, "model.forbidden", device),
+        fixed=edge_masks(plan.fixed, "model.fixed", plan.classes, rows, size, device)[word],
+        free=~barred & there[:, None] & there[:, :, None],
     )
-    options = {key: value[going[:, 0]].tolist() for key, value in problem.replicas.options.items()}
+    options = {key: option(problem, state, key)[going[:, 0]].tolist() for key in problem.replicas.options}
     rules = [plan.rules] * len(going)
     if CRITERION in options:  # a batch of one criterion need not say it
         rules = [replace(plan.rules, criterion=CRITERIA[int(number)]) for number in options[CRITERION]]
@@ -72,7 +75,7 @@ def searches_of(plan: Plan, problem: Problem, state: SearchState, going: Tensor)
         limits=limits,
         power=plan.power,
         permutations=plan.permutations,
-        seeds=problem.replicas.seed[going[:, 0]].tolist(),
+        seeds=of_models(problem.replicas.seed, state)[going[:, 0]].tolist(),
         alphas=options[ALPHA],
         ess=options[ESS],
         judged=state.judged[going[:, 0], going[:, 1]],
@@ -80,27 +83,40 @@ def searches_of(plan: Plan, problem: Problem, state: SearchState, going: Tensor)
     )
 
 
-def variables_of_track(state: SearchState, replica: int, track: int) -> Variables:
-    """What a track is counted on."""
-    here = (replica, track)
+def of_models(values: Tensor, state: SearchState) -> Tensor:
+    """What every replica has (R,) as what every model of a merged state has."""
+    return values.repeat_interleave(max(state.words, 1))
+
+
+def option(problem: Problem, state: SearchState, key: str) -> Tensor:
+    """An option of every model of a merged state."""
+    return of_models(problem.replicas.options[key], state)
+
+
+def variables_of_track(state: SearchState, model: int, track: int) -> Variables:
+    """What a track is counted on, without padding."""
+    here = (model, track)
+    variables, documents, _ = state.shape[model].tolist()
+    num_values = state.num_values[here][:variables]
     return Variables(
-        codes=state.codes[here],
-        num_values=state.num_values[here],
-        labels=state.labels[here],
-        levels=state.levels[here],
-        occurring=state.occurring[here],
-        seen=state.seen[here],
+        codes=state.codes[here][:variables, :documents].contiguous(),
+        num_values=num_values,
+        labels=state.labels[here][:documents],
+        levels=state.levels[here][:variables],
+        occurring=state.occurring[here][:variables],
+        seen=state.seen[here][: int(num_values[1:].sum())],
         documents=int(state.documents[here]),
     )
 
 
+def scores_of(scores: Tensor, state: SearchState, model: int) -> Tensor:
+    """A model's part of padded scores (docs, K)."""
+    _, documents, classes = state.shape[model].tolist()
+    return scores[:documents, :classes]
+
+
 def _multiply(
-    plan: Plan,
-    state: SearchState,
-    searches: Searches,
-    graphs: Tensor,
-    going: Tensor,
-    made: Sequence[tuple[int, Move]],
+    state: SearchState, searches: Searches, graphs: Tensor, going: Tensor, made: Sequence[tuple[int, Move]]
 ) -> None:
     """Each move multiplies its model by P(abS) P(S) / (P(aS) P(bS)), or divides it: scores of all documents."""
     if not made:
@@ -112,19 +128,20 @@ def _multiply(
     for place, ends in ((0, (a, b)), (1, (a,)), (2, (b,))):
         for end in ends:
             sets[every, place, end] = True
-    levels = torch.stack([searches.variables[n].levels for n, _ in made]).double()
-    sizes = torch.exp((sets.double() @ torch.log(levels)[:, :, None])[..., 0]).tolist()
     some = sets.any(dim=2).tolist()
 
     def multiply(place: int, number: int, move: Move) -> None:
         variables, here = searches.variables[number], tuple(going[number].tolist())
-        for power, members, size, present in zip((1, -1, -1, 1), sets[place], sizes[place], some[place], strict=True):
-            sign = power if move.added else -power
-            for scores, leave_out in ((state.scores, False), (state.loo, True)):
-                if present and scores is not None:
-                    ess = searches.ess[number]
-                    marginal = Marginal(members, sign, size, variables.documents, ess, leave_out)
-                    add_marginal(scores[here], variables.codes, variables.num_values, variables.labels, marginal)
+        marginals = [
+            (power if move.added else -power, members[: len(variables.levels)])
+            for power, members, present in zip((1, -1, -1, 1), sets[place], some[place], strict=True)
+            if present
+        ]
+        for scores, leave_out in ((state.scores, False), (state.loo, True)):
+            if scores is not None:
+                with packed(scores_of(scores[here], state, here[0])) as held:
+                    for sign, members in marginals:
+                        add_table(held, variables, members, sign, searches.ess[number], leave_out)
 
     run_on_threads([partial(multiply, place, number, move) for place, (number, move) in enumerate(made)])
 
@@ -134,40 +151,39 @@ def _write(state: SearchState, going: Tensor, made: Sequence[tuple[int, Move]]) 
     if not made:
         return
     at = going[[n for n, _ in made]]
-    replica, track = at.T
+    model, track = at.T
     ends = torch.tensor([(move.a, move.b) for _, move in made], dtype=torch.int32, device=going.device)
-    state.moves[replica, track, -1] = ends
-    note(state, at, (state.scores if state.loo is None else state.loo)[replica, track], None)
+    state.moves[model, track, -1] = ends
+    note(state, at, (state.scores if state.loo is None else state.loo)[model, track], None)
     figures = [(m.gain, m.distance, m.dof, m.log_p / math.log(10)) for _, m in made]
     first = track == 0
-    state.last[replica[first], :4] = torch.tensor(figures, dtype=torch.float64, device=going.device)[first]
+    state.last[model[first], :4] = torch.tensor(figures, dtype=torch.float64, device=going.device)[first]
 
 
 def note(state: SearchState, at: Tensor, scores: Tensor, rival: int | None) -> None:
     """Notes how the last models of the searches `at` (B, 2), or a rival, do by scores (B, docs, K) on judged rows."""
-    replica, track = at.T
-    rows = state.judged[replica, track]
+    model, track = at.T
+    rows = state.judged[model, track]
     if not bool(rows.any()):
         return
-    labels, prior = state.codes[replica, track, CLASS].long(), state.prior[replica, track]
+    labels, prior = state.codes[model, track, CLASS].long(), state.prior[model, track]
     figures = measured(scores, labels, prior, rows)
     if rival is None:
-        state.measures[replica, track, -1] = figures
+        state.measures[model, track, -1] = figures
     else:
-        state.rivals[replica, track, rival] = figures
+        state.rivals[model, track, rival] = figures
     if state.shares is not None:
         place = -1 if rival is None else rival
-        state.shares[replica, place] = torch.where(rows, gold_shares(scores, labels, prior), 0.0)
+        state.shares[model, place] = torch.where(rows, gold_shares(scores, labels, prior), 0.0)
 
 
-def tell(problem: Problem, state: SearchState, replicas: Tensor, out: slice) -> None:
-    """Figures of the first search's model on the rows that its replica does not train on: edges, share of right ones,
-    and of those that it does not cover."""
-    outside = ~problem.views.train[problem.replicas.view[replicas]] & (problem.labels >= 0)
-    labels = problem.labels.clamp(min=0).expand(len(replicas), -1)
-    found = measured(state.scores[replicas, 0], labels, state.prior[replicas, 0], outside)
+def tell(state: SearchState, models: Tensor, out: slice) -> None:
+    """Figures of the first search's model on the rows that it does not train on: edges, share of right ones, and of
+    those that it does not cover."""
+    outside, labels = state.outside[models], state.codes[models, 0, CLASS].long()
+    found = measured(state.scores[models, 0], labels, state.prior[models, 0], outside)
     count = outside.sum(dim=1)
     shares = found / count.clamp(min=1)[:, None]
     missed = torch.where(count > 0, 1 - shares[:, Measure.COVERS], 0.0)
-    edges = state.adjacent[replicas, 0].sum(dim=(1, 2)).double() / 2
-    state.last[replicas, out] = torch.stack([edges, shares[:, Measure.RIGHT], missed], dim=1)
+    edges = state.adjacent[models, 0].sum(dim=(1, 2)).double() / 2
+    state.last[models, out] = torch.stack([edges, shares[:, Measure.RIGHT], missed], dim=1)

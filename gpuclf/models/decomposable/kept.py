@@ -76,7 +76,10 @@ def predictor_of(
     """A predictor of one replica; measures (S, 4) of the models of its sequence; weights as of `stacked_factors`."""
     tables = count_tables(variables, kept)
     counted = variables.labels[variables.labels >= 0]
-    shares = torch.bincount(counted, minlength=int(variables.num_values[CLASS])).double() / max(variables.documents, 1)
+    classes = int(variables.num_values[CLASS])
+    shares = torch.bincount(counted, minlength=classes).double() / max(variables.documents, 1)
+    if not variables.documents:
+        shares = shares + 1 / classes
     models = 1 + max((factor.joins for factor in kept), default=0) if weights is None else len(weights) - 2
     precision = (measures[:, Measure.HITS] / measures[:, Measure.COVERS].clamp(min=1))[:models]
     device = graph.device

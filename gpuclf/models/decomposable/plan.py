@@ -14,6 +14,7 @@ from gpuclf.data.splits import fold_of, holdout
 from gpuclf.faults import UserFault
 from gpuclf.features.rows import CodeRows, Rows
 from gpuclf.features.sense_rows import SenseRows
+from gpuclf.features.word_rows import WordRows
 from gpuclf.models.decomposable.criteria import Rules
 from gpuclf.models.learner import Problem
 from gpuclf.ops.counter_hash import hash64_numpy
@@ -67,10 +68,14 @@ class Track:
     judged: Tensor
 
 
-def tracks_of(plan: Plan, problem: Problem, replica: int) -> list[Track]:
-    """The searches of a replica. Splits are by hash of (seed, document), stratified, of its own training rows."""
+def tracks_of(plan: Plan, problem: Problem, replica: int, of_word: bool = False) -> list[Track]:
+    """The searches of a replica. Splits are by hash of (seed, document), stratified, of its own training rows.
+
+    of_word: the problem is one of several words, of which a training set may have one context or none. Rows then judge
+    only where others are left to count on.
+    """
     train = problem.views.train[int(problem.replicas.view[replica])] & (problem.labels >= 0)
-    if not bool(train.any()):
+    if not of_word and not bool(train.any()):
         raise UserFault("a training set has no labelled document", remedy="give more data or fewer folds")
     nobody = torch.zeros_like(train)
     if plan.select in ("criterion", "leave_one_out"):
@@ -78,11 +83,14 @@ def tracks_of(plan: Plan, problem: Problem, replica: int) -> list[Track]:
     seed = int(hash64_numpy(_SPLIT, int(problem.replicas.seed[replica])))
     rows = torch.nonzero(train).flatten()
     keys, labels = problem.keys[rows].cpu().numpy(), problem.labels[rows].cpu().numpy()
+    if of_word and len(rows) < 2:
+        return [Track(train, nobody)] * (1 + (plan.inner_folds if plan.select in FOLDED else 0))
     if plan.select == "heldout":
         stratified = bool((np.bincount(labels) > 1).any())
         held = holdout(keys, labels, plan.fraction, seed, stratified)
         return [_split(train, rows, held)]
-    folds = fold_of(keys, labels, None, plan.inner_folds, seed, True, True)
+    count = min(plan.inner_folds, len(rows)) if of_word else plan.inner_folds
+    folds = fold_of(keys, labels, None, count, seed, True, True)
     return [Track(train, nobody), *(_split(train, rows, folds == fold) for fold in range(plan.inner_folds))]
 
 
@@ -92,30 +100,37 @@ def _split(train: Tensor, rows: Tensor, held: NDArray[np.bool_]) -> Track:
     return Track(train & ~judged, judged)
 
 
-def edge_mask(edges: Edges, classes: Sequence[str], rows: Rows, size: int, key: str, device: torch.device) -> Tensor:
-    """(V, V) bool: the edges that are named, the class as "class". UserFault for names that no input has."""
-    mask = torch.zeros(size, size, dtype=torch.bool, device=device)
+def edge_masks(edges: Edges, key: str, classes: Sequence[str], rows: Rows, size: int, device: torch.device) -> Tensor:
+    """(1, V, V) bool: the edges that are named, the class as "class"; of contexts of several words (words, V, V), the
+    edges that a word has. UserFault for names that no input has."""
+    tables: list[tuple[Rows, Sequence[str]]] = [(rows, classes)]
+    if isinstance(rows, WordRows):
+        named = [[classes[number] for number in own] for own in rows.classes]
+        tables = list(zip(rows.parts, named, strict=True))
+    masks = torch.zeros(len(tables), size, size, dtype=torch.bool, device=device)
     for pair in edges:
-        ends = []
-        for name in pair:
-            found = 0 if name == CLASS_NAME else _input_place(name, classes, rows)
-            if found is None:
-                kind = "input of the contexts" if isinstance(rows, SenseRows) else "column of the table"
+        if pair[0] == pair[1]:
+            raise UserFault(f"an edge from {pair[0]!r} to itself", key=key, remedy="name two variables")
+        ends = [[_place_of(name, *table) for table in tables] for name in pair]
+        for name, places in zip(pair, ends, strict=True):
+            if all(place is None for place in places):
+                kind = "input of the contexts" if isinstance(rows, SenseRows | WordRows) else "column of the table"
                 raise UserFault(
                     f"names {name!r}, which is no {kind} (nor {CLASS_NAME!r})",
                     key=key,
                     remedy="name inputs as in data.categorical, those of contexts as pos-2, pos+0 … or words:SENSE; "
                     "features of other types have no names for this",
                 )
-            ends.append(found)
-        if ends[0] == ends[1]:
-            raise UserFault(f"an edge from {pair[0]!r} to itself", key=key, remedy="name two variables")
-        mask[ends[0], ends[1]] = mask[ends[1], ends[0]] = True
-    return mask
+        for mask, a, b in zip(masks, *ends, strict=True):
+            if a is not None and b is not None:
+                mask[a, b] = mask[b, a] = True
+    return masks
 
 
-def _input_place(name: str, classes: Sequence[str], rows: Rows) -> int | None:
-    """The variable that an input is, by its name; None for a name that none has."""
+def _place_of(name: str, rows: Rows, classes: Sequence[str]) -> int | None:
+    """The variable that an input, or the class, is by its name; None for a name that none has."""
+    if name == CLASS_NAME:
+        return 0
     if isinstance(rows, SenseRows):
         place = rows.input_place(name, classes)
         return None if place is None else 1 + place

@@ -56,8 +56,8 @@ class DecomposablePredictor:
     counts: Tensor = replica_field(fill=0)
     documents: Tensor = replica_field()
     ess: Tensor = replica_field()
-    seen: Tensor = replica_field()
-    prior: Tensor = replica_field()
+    seen: Tensor = replica_field(fill=0)
+    prior: Tensor = replica_field(fill=-math.inf)
     edges: Tensor = replica_field(fill=-1)
     models: Tensor = replica_field()
     precision: Tensor = replica_field(fill=-1)
@@ -229,9 +229,11 @@ class DecomposablePredictor:
         if CLASS in members:
             keys = with_class(keys, torch.arange(values[CLASS], device=codes.device), values, inputs)
         first, end = self.begin[replica, table : table + 2].tolist()
-        known, counts = self.keys[replica, first:end], self.counts[replica, first:end]
-        place = torch.searchsorted(known, keys).clamp(max=max(len(known) - 1, 0))
-        held = torch.where(known[place] == keys, counts[place], 0).double()
+        held = torch.zeros(keys.shape, dtype=torch.float64, device=keys.device)
+        if end > first:  # a word may have no training row
+            known, counts = self.keys[replica, first:end], self.counts[replica, first:end]
+            place = torch.searchsorted(known, keys).clamp(max=len(known) - 1)
+            held = torch.where(known[place] == keys, counts[place], 0).double()
         ess = float(self.ess[replica])
         mass = (held + ess / self.size[replica, table]) / (self.documents[replica] + ess)
         return torch.where(mass > 0, torch.log(mass.clamp(min=1e-300)), LOG_ZERO)

@@ -6,7 +6,8 @@ search, on threads; what is made of their results is one computation for all sea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,8 +34,8 @@ _MARK = 0x5EED
 
 @dataclass(frozen=True)
 class Limits:
-    """add, remove: the kinds of moves. Inf where there is no limit. fixed, free (V, V) bool: edges that stay, and those
-    that may be there at all."""
+    """add, remove: the kinds of moves. Inf where there is no limit. fixed, free (B, V, V) bool: edges that stay, and
+    those that may be there at all."""
 
     add: bool
     remove: bool
@@ -120,7 +121,7 @@ class Searches:
             if part.stop > part.start
         ]
         run_on_threads(pieces)
-        levels = torch.stack([v.occurring for v in self.variables]).double().clamp(min=1)
+        levels = _stacked([v.occurring for v in self.variables], graphs.shape[1]).clamp(min=1)
         strata = torch.exp((separators.double() * torch.log(levels)[place]).sum(1)).round()
         found[:, UNADJUSTED] = (levels[place[:, None], pairs[:, 1:]] - 1).prod(1) * strata
         tested = torch.tensor([rules.criterion == "p_value" for rules in self.rules], device=graphs.device)[place]
@@ -130,6 +131,7 @@ class Searches:
     def _tables(self, number: int, graph: Tensor, pairs: Tensor, separators: Tensor, found: Tensor) -> None:
         """Fills the figures (P, 5) of one search's pairs (P, 2) that come from tables."""
         variables, criterion = self.variables[number], self.rules[number].criterion
+        separators = separators[:, : len(variables.codes)]
         used = separators.any(dim=0)
         used[pairs.flatten()] = True
         codes = variables.codes[used][:, variables.labels >= 0]
@@ -198,7 +200,7 @@ class Searches:
             common = graphs.float() @ graphs.float()
             allowed = allowed & (common + 2 <= limits.max_clique)
         if np.isfinite(limits.max_cells):
-            logs = torch.log(torch.stack([v.levels for v in self.variables]).double())
+            logs = torch.log(_stacked([v.levels for v in self.variables], graphs.shape[1]))
             inside = (graphs.double() * logs[:, None]) @ graphs.double() + logs[:, :, None] + logs[:, None]
             allowed = allowed & (inside <= np.log(limits.max_cells) + 1e-9)
         return allowed
@@ -246,6 +248,11 @@ def _log_p(figures: Tensor, rules: Rules) -> Tensor:
     return torch.from_numpy(log_chi2_tail(distance, dof)).to(figures.device)
 
 
+def _stacked(values: Sequence[Tensor], size: int) -> Tensor:
+    """(B, V) float64 of what is told of the variables of each search, 1 for those that it lacks."""
+    return torch.stack([torch.nn.functional.pad(one, (0, size - len(one)), value=1) for one in values]).double()
+
+
 def _columns(places: Sequence[int], moves: Sequence[Move]) -> tuple[list[int], list[int], list[int]]:
     return list(places), [move.a for move in moves], [move.b for move in moves]
 
@@ -272,6 +279,22 @@ def add_factor(
     (Dawid & Lauritzen 1993), which is consistent between the tables of overlapping sets."""
     mask = torch.zeros(len(variables.levels), dtype=torch.bool, device=scores.device)
     mask[list(members)] = True
-    size = float(torch.exp(torch.log(variables.levels[mask].double()).sum()))
-    marginal = Marginal(mask, power, size, variables.documents, ess, leave_out)
+    add_table(scores, variables, mask, power, ess, leave_out)
+
+
+def add_table(
+    scores: Tensor, variables: Variables, members: Tensor, power: int, ess: float, leave_out: bool = False
+) -> None:
+    """`add_factor` of members (V,) bool."""
+    size = float(variables.levels[members].double().prod())
+    marginal = Marginal(members, power, size, variables.documents, ess, leave_out)
     add_marginal(scores, variables.codes, variables.num_values, variables.labels, marginal)
+
+
+@contextmanager
+def packed(part: Tensor) -> Iterator[Tensor]:
+    """A part of a tensor for kernels to write into, whose rows must lie together: itself, or a copy put back after."""
+    held = part.contiguous()
+    yield held
+    if held.data_ptr() != part.data_ptr():
+        part.copy_(held)

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from gpuclf.models.replica_axis import replica_field
+from gpuclf.models.replica_axis import merged_parts, parted, replica_field
 
 
 @dataclass(frozen=True)
 class SearchState:
-    """R replicas of J tracks over V variables; S models of each sequence so far, the graph it began with first.
+    """R models of J tracks over V variables; S graphs of each sequence so far, the one it began with first. A replica
+    is a model; of contexts of several `words` it has a model for each of them, and every tensor an axis of words behind
+    that of replicas. What a model has less of than others (variables, documents, classes) stands first, then padding:
+    shape (R, 3) int64 is what it has of the three.
 
     What a track is counted on: codes (R, J, V, docs) int32, num_values, levels, occurring (R, J, V), seen (R, J,
     values), labels (R, J, docs) int64, documents (R, J), prior (R, J, K) float64: log shares of the classes; judged
@@ -21,12 +24,13 @@ class SearchState:
     + 1, 4) float64 of each model on the judged rows (see Measure), rivals (R, J, 2, 4) of naive Bayes and of the
     tree-augmented one; rival_graphs (R, V, V) bool: that one, as the first judged track made it. chosen (R, V, V)
     bool: the graph of the final model; picked (R,) int64: its place in the sequence, −1 naive Bayes, −2
-    tree-augmented, −3 the stable part of the search. last (R, 7) float64: figures of the last step
-    (Decomposable.progress).
+    tree-augmented, −3 the stable part of the search. outside (R, docs) bool: labelled documents that the model does
+    not train on; last (R, 7) float64: figures of the last step (Decomposable.progress).
     shares (R, 2 + S + 1, docs) float32, where models are stacked: P(class | inputs) of each row's own class, the row
     itself left out, by naive Bayes, by the tree-augmented one, and by each model of the sequence.
     """
 
+    shape: Tensor = replica_field()
     codes: Tensor = replica_field()
     num_values: Tensor = replica_field()
     levels: Tensor = replica_field()
@@ -36,6 +40,7 @@ class SearchState:
     documents: Tensor = replica_field()
     prior: Tensor = replica_field()
     judged: Tensor = replica_field()
+    outside: Tensor = replica_field()
     adjacent: Tensor = replica_field()
     begun: Tensor = replica_field()
     figures: Tensor = replica_field()
@@ -52,4 +57,13 @@ class SearchState:
     last: Tensor = replica_field()
     loo: Tensor | None = replica_field(optional=True)
     shares: Tensor | None = replica_field(optional=True)
+    words: int = 0
     step: int = 0
+
+    def merged(self) -> SearchState:
+        """The models of all words of all replicas as those of as many replicas; in the same memory."""
+        return merged_parts(self) if self.words else self
+
+    def parted(self) -> SearchState:
+        """The inverse of `merged`."""
+        return parted(self, self.words) if self.words else self

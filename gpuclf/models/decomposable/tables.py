@@ -79,7 +79,7 @@ def count_tables(variables: Variables, factors: Sequence[Factor]) -> Tables:
     counted = torch.nonzero(variables.labels >= 0).flatten()
     codes, label = variables.codes[:, counted], variables.labels[counted]
     values = variables.num_values.tolist()
-    levels = torch.log(variables.levels.double())
+    levels = variables.levels.double()
     width = max((len(f.members) for f in ordered), default=1)
     vars = torch.full((len(ordered), width), -1, dtype=torch.int32)
     size = torch.ones(len(ordered), dtype=torch.float64)
@@ -95,7 +95,7 @@ def count_tables(variables: Variables, factors: Sequence[Factor]) -> Tables:
         counts.append(held.to(torch.int32))
         begin.append(begin[-1] + len(found))
         vars[place, : len(members)] = torch.tensor(members, dtype=torch.int32)
-        size[place] = torch.exp(levels[members].sum())
+        size[place] = levels[members].prod()
     device = variables.codes.device
     nothing = torch.zeros(0, dtype=torch.int64, device=device)
 
