@@ -12,11 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gpuclf.data.splits import fold_of, holdout, leave_one_out
 from gpuclf.faults import UserFault
-from gpuclf.features.rows import SequenceRows
 from gpuclf.ops.counter_hash import hash64_numpy
 from gpuclf.train.corpus import Corpus
+from gpuclf.train.dealing import fold_in_parts, hold_in_parts, leave_one_out_in_parts, parts_of
 from gpuclf.train.options import ExperimentOptions, FoldsOptions
 
 NO_VIEW = -1  # a document that no view of an assignment holds out
@@ -82,6 +81,8 @@ def held_out_split(options: ExperimentOptions, corpus: Corpus) -> Split | None:
     """The split by which cells are judged; None where the config holds nothing out.
 
     Every assignment is a hash of (folds seed or the experiment's seed, document id): file order plays no part.
+    Contexts of several ambiguous words (features.by_word) are dealt word by word, so that a word's held-out documents
+    are those of a run on its contexts alone; see gpuclf.train.dealing for words of few documents.
     """
     if options.folds is not None:
         return _fold_split(options, options.folds, corpus)
@@ -91,16 +92,13 @@ def held_out_split(options: ExperimentOptions, corpus: Corpus) -> Split | None:
     if validation.file is not None:
         mask = np.arange(corpus.num_docs) < corpus.num_train_docs
     elif validation.fraction is not None:
-        labels = corpus.labels if validation.stratified else None
         seed = options.seed if validation.seed is None else validation.seed
-        whole = _groups(corpus, False)
-        mask = ~holdout(corpus.keys, labels, validation.fraction, seed, validation.stratified, whole)
+        mask = ~hold_in_parts(parts_of(corpus, False), validation.fraction, seed, validation.stratified)
     else:
         assert validation.fold is not None
         choice = validation.fold
         seed = options.seed if validation.seed is None else validation.seed
-        whole = _groups(corpus, False)
-        folds = fold_of(corpus.keys, corpus.labels, whole, choice.k, seed, validation.stratified, True, corpus.classes)
+        folds = fold_in_parts(parts_of(corpus, False), choice.k, seed, validation.stratified, allow_small=True)
         mask = folds != choice.index
     return _single(mask)
 
@@ -135,19 +133,14 @@ def fold_record(split: Split, corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def _groups(corpus: Corpus, grouped: bool) -> NDArray[Any] | None:
-    """What must stay together: groups where they are asked for, and always the tokens of a sentence."""
-    return np.asarray(corpus.groups) if grouped or isinstance(corpus.rows, SequenceRows) else None
-
-
 def _single(train: NDArray[np.bool_]) -> Split:
     return Split(torch.from_numpy(np.where(train, NO_VIEW, 0)[None]), (0,), (0,), folded=False)
 
 
 def _fold_split(options: ExperimentOptions, folds: FoldsOptions, corpus: Corpus) -> Split:
-    groups = _groups(corpus, folds.grouped)
+    parts = parts_of(corpus, folds.grouped)
     if folds.k == "all":
-        one = leave_one_out(corpus.keys, corpus.labels, groups, folds.allow_small, corpus.classes)
+        one = leave_one_out_in_parts(parts, folds.allow_small)
         count = int(one.max()) + 1
         return Split(torch.from_numpy(one[None]), tuple(range(count)), (0,) * count, folded=True, outer=count)
     first_seed = options.seed if folds.seed is None else folds.seed
@@ -155,9 +148,7 @@ def _fold_split(options: ExperimentOptions, folds: FoldsOptions, corpus: Corpus)
     for repeat in range(folds.repeats):
         # the first repeat is the cross-validation without repeats
         seed = first_seed if repeat == 0 else int(hash64_numpy(first_seed, repeat))
-        fold = fold_of(
-            corpus.keys, corpus.labels, groups, folds.k, seed, folds.stratified, folds.allow_small, corpus.classes
-        )
+        fold = fold_in_parts(parts, folds.k, seed, folds.stratified, allow_small=folds.allow_small)
         rows.append(repeat * folds.k + fold)
     outer = folds.repeats * folds.k
     numbers = list(range(outer)) if folds.index is None else [folds.index]
@@ -177,22 +168,12 @@ def _inner_folds(
     """The assignment of one outer fold's training rows (mask) to inner views."""
     assert folds.inner is not None
     held_by = np.full(corpus.num_docs, APART)
-    groups = _groups(corpus, folds.grouped)
-    groups = None if groups is None else groups[train]
     own_seed = int(hash64_numpy(seed, INNER_SEED + number))
+    parts = [part.chosen(train) for part in parts_of(corpus, folds.grouped)]
     try:
-        inner = fold_of(
-            corpus.keys[train],
-            corpus.labels[train],
-            groups,
-            folds.inner,
-            own_seed,
-            folds.stratified,
-            folds.allow_small,
-            corpus.classes,
-        )
+        inner = fold_in_parts(parts, folds.inner, own_seed, folds.stratified, allow_small=folds.allow_small)
     except UserFault as fault:
         message = f"among the training documents of fold {number}, {fault.message}"
         raise UserFault(message, key="folds.inner", remedy=fault.remedy) from fault
-    held_by[train] = outer + number * folds.inner + inner
+    held_by[train] = outer + number * folds.inner + inner[train]
     return held_by
