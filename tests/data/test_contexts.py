@@ -112,7 +112,8 @@ def test_a_note_says_that_a_file_holds_several_words(tmp_path):
     made = [ONE | {"id": str(n), "word": f"w{n % 7}.n"} for n in range(9)]
     note = read(write(tmp_path / "t.jsonl", lines(*made)), **WSD, chunk_docs=2).note("ambiguous")
     assert note == (
-        "contexts of 7 ambiguous words (w0.n, w1.n, w2.n, w3.n, w4.n, …): features.by_word makes a model for each"
+        "contexts of 7 ambiguous words (w0.n, w1.n, w2.n, w3.n, w4.n, …): a model for each where features.by_word is "
+        "true, else one for all"
     )
     assert read(write(tmp_path / "u.jsonl", lines(made[0], made[7])), **WSD).report.notes == []
 

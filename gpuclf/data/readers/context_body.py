@@ -53,7 +53,10 @@ class ContextBody:
         if len(self.words) < 2:
             return None
         listed = ", ".join(sorted(self.words)[:SHOWN]) + ", …" * (len(self.words) > SHOWN)
-        return f"contexts of {len(self.words)} ambiguous words ({listed}): features.by_word makes a model for each"
+        return (
+            f"contexts of {len(self.words)} ambiguous words ({listed}): a model for each where features.by_word is "
+            "true, else one for all"
+        )
 
 
 @dataclass(frozen=True)
