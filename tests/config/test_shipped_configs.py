@@ -50,6 +50,7 @@ NAMES = [
     "tagging/ewt.yaml",
     "wsd/decomposable.yaml",
     "wsd/mix.yaml",
+    "wsd/words.yaml",
 ]
 
 
