@@ -9,17 +9,19 @@
     python -m benchmarks.decomposable --sets interest --shuffled-folds   on the folds of the independent reference
     python -m benchmarks.decomposable --graphs              BIC searches beside Chordalysis' edges, with CPU seconds
 
-Needs the measuring data ($GPUCLF_DATA or ../shared/data). A word's folds and criteria train as one batch. `best` is the
-highest held-out accuracy of any model that the searches over all training rows meet, fold by fold: an oracle. p: paired
-t over folds, plain as in the paper and corrected for training sets that overlap (Nadeau & Bengio 2003). LR: logistic
+Needs the measuring data ($GPUCLF_DATA or ../shared/data). Words × folds × criteria are one batch. `best` is the highest
+held-out accuracy of any model that the searches over all training rows meet, fold by fold: an oracle. p: paired t over
+folds, plain as in the paper and corrected for training sets that overlap (Nadeau & Bengio 2003). LR: logistic
 regression on the same positions and on all words as binary features (C 1). CPU seconds count all threads, without
-reading and feature views; one by one means a batch of one model each, whose accuracies must be the same.
+reading and feature views; one by one means a batch of one model each, from its word's contexts alone, whose accuracies
+must be the same.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import itertools
 import json
 import math
 import os
@@ -47,17 +49,19 @@ from gpuclf.features.options import AsGivenOptions, WordSenseOptions
 from gpuclf.features.rows import CodeRows, SparseRows, Views
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.views import fit_views
+from gpuclf.features.word_rows import WordRows
 from gpuclf.features.word_sense import fit_word_sense
 from gpuclf.metrics.paired_t import PairedT, paired_t
 from gpuclf.models.decomposable.criteria import CRITERIA
 from gpuclf.models.decomposable.options import DecomposableOptions
-from gpuclf.models.learner import LearnerOptions, Predictor, Problem, Replicas
+from gpuclf.models.learner import Predictor, Problem, Replicas
 from gpuclf.models.linear.logistic import LogisticOptions
 from gpuclf.models.train_options import TrainOptions
-from gpuclf.train.loop import BatchLoop, StepReport
+from gpuclf.train.loop import BatchLoop
 
 FOLDS = 10
 SPLITS = 1000
+ACCURACY = 5  # the place of the held-out accuracy among SearchState.last
 RATIO = 1 / (FOLDS - 1)  # of judged to training rows
 TESTS = ["tests/models/test_decomposable.py", "tests/ops/test_conditional_tables.py", "tests/ops/test_chordal_moves.py"]
 
@@ -81,10 +85,15 @@ class Word:
 
 @dataclass
 class Found:
-    """Held-out accuracy (FOLDS,) by system, `best` among them, and CPU seconds of training and judging."""
+    """Held-out accuracy (FOLDS,) by word and system, `best` among them, and CPU seconds of training and judging."""
 
-    accuracy: dict[str, list[float]] = field(default_factory=dict)
+    accuracy: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     seconds: float = 0.0
+
+    def note(self, word: str, system: str, fold: int, accuracy: float) -> None:
+        """One more accuracy; of `best` the highest counts."""
+        folds = self.accuracy.setdefault(word, {}).setdefault(system, [0.0] * FOLDS)
+        folds[fold] = max(folds[fold], accuracy) if system == BEST else accuracy
 
 
 def read(path: Path, shuffled: bool = False) -> Word:
@@ -112,102 +121,123 @@ def shuffled_folds(labels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class Experiment:
-    """One word, as codes for searches and as sparse rows for logistic regression, with the views of all folds."""
+    """Some words, all models of which train together: words × folds × criteria are one batch of searches."""
 
-    def __init__(self, word: Word, systems: dict[str, dict[str, Any]]):
-        self.word, self.systems = word, systems
-        classes = len(word.classes)
-        self.views = fit_views(word.rows, word.labels, classes, word.train, WordSenseOptions())
-        self.sparse = sparse_rows(word.rows)
-        self.sparse_views = fit_views(self.sparse, word.labels, classes, word.train, AsGivenOptions())
+    def __init__(self, words: Sequence[Word], systems: dict[str, dict[str, Any]]):
+        self.words, self.systems = words, systems
+        self.classes = sum(len(word.classes) for word in words)
+        begins = np.cumsum([0, *(len(word.classes) for word in words)])
+        self.own = [tuple(range(*ends)) for ends in itertools.pairwise(begins.tolist())]
+        self.labels = torch.cat([word.labels + own[0] for word, own in zip(words, self.own, strict=True)])
+        self.keys = torch.cat([word.keys for word in words])
+        train = torch.cat([word.train for word in words], dim=1)
+        self.rows = words[0].rows if len(words) == 1 else self._joined()
+        self.views = fit_views(self.rows, self.labels, self.classes, train, WordSenseOptions())
 
-    def together(self) -> Found:
-        """All folds of the systems that may be one batch, batch after batch."""
-        found = Found({BEST: [0.0] * FOLDS})
-        for names in batches(self.systems):
-            criteria = list(dict.fromkeys(criterion_of(self.systems[name]) for name in names))
-            first = [
-                next(name for name in names if criterion_of(self.systems[name]) == criterion) for criterion in criteria
-            ]
-            models = [(name, fold) for fold in range(FOLDS) for name in first]
-            if first == names:
-                self._run(names, models, found)
-            else:
-                self._choose(names, models, found)
-        return found
+    def _joined(self) -> WordRows:
+        numbers = torch.repeat_interleave(torch.tensor([len(word.labels) for word in self.words]))
+        places = torch.cat([torch.arange(len(word.labels)) for word in self.words])
+        parts, names = tuple(word.rows for word in self.words), tuple(word.name for word in self.words)
+        return WordRows(parts, names, tuple(self.own), numbers, places)
 
-    def one_by_one(self) -> Found:
-        """Every model as a batch of its own."""
-        found = Found({BEST: [0.0] * FOLDS})
-        for name in self.systems:
-            for fold in range(FOLDS):
-                self._run([name], [(name, fold)], found)
-        return found
-
-    def _run(self, names: Sequence[str], models: Sequence[tuple[str, int]], found: Found) -> None:
-        """Trains models (system, fold) as one batch, and notes how they, and those that they meet, do."""
+    def run(self, names: Sequence[str], folds: Sequence[int], found: Found) -> None:
+        """Searches once, by the first system of each criterion, on each of the folds; each system then chooses a model
+        of the searches by its criterion. Notes how these, and the models that are met, do."""
         began = time.process_time()
-        linear = names[0] == LR
-        options = LogisticOptions(C=1.0) if linear else DecomposableOptions(**self.systems[names[0]])
-        train = TrainOptions() if linear else TrainOptions(evaluate_every=options.evaluate_every)
-        problem = self._problem(options, models, linear)
-        counts = set(self.systems[names[0]]) <= {"criterion"} and not linear  # of models that `best` is taken over
-
-        def follow(report: StepReport, loop: BatchLoop) -> None:
-            del loop
-            for place, position in enumerate(report.positions.tolist() if counts else ()):
-                met = float(report.figures["outside_accuracy"][place])
-                found.accuracy[BEST][models[position][1]] = max(found.accuracy[BEST][models[position][1]], met)
-
-        learner = options.build(train, self.word.classes)
-        predictor = BatchLoop(learner, problem, train, options.max_steps(train)).run(follow).predictor
-        for place, (name, fold) in enumerate(models):
-            right = self._right(problem, predictor, place)
-            found.accuracy.setdefault(name, [0.0] * FOLDS)[fold] = right
-            if name == NB:
-                found.accuracy[BEST][fold] = max(found.accuracy[BEST][fold], right)
-        found.seconds += time.process_time() - began
-
-    def _choose(self, names: Sequence[str], models: Sequence[tuple[str, int]], found: Found) -> None:
-        """Searches once, by the first system of each criterion and fold; each system chooses a model of it."""
-        began = time.process_time()
-        options = [DecomposableOptions(**self.systems[name]) for name in names]
-        problem = self._problem(options[0], models, False)
-        state = None
-        for name, own in zip(names, options, strict=True):
-            learner = own.build(TrainOptions(evaluate_every=own.evaluate_every), self.word.classes)
+        by_criterion = {criterion_of(self.systems[name]): name for name in reversed(names)}
+        models = [(criterion, fold) for fold in folds for criterion in by_criterion]
+        met = [set(self.systems[by_criterion[criterion]]) <= {"criterion"} for criterion, _ in models]  # by `best`
+        state, rule = None, None
+        for name in names:
+            options = DecomposableOptions(**self.systems[name])
+            learner = options.build(TrainOptions(), tuple(map(str, range(self.classes))))
             if state is None:
+                problem = self._problem(options, models)
                 state = learner.init(problem)
                 while not bool(learner.finished(problem, state).all()):
                     state = learner.step(problem, state)
-            predictor = learner.result(problem, learner.rechosen(problem, state))
-            for place, (searched, fold) in enumerate(models):
-                if criterion_of(self.systems[searched]) == criterion_of(self.systems[name]):
-                    found.accuracy.setdefault(name, [0.0] * FOLDS)[fold] = self._right(problem, predictor, place)
+                    for (_, fold), counts, last in zip(models, met, state.last[..., ACCURACY], strict=True):
+                        for word, accuracy in zip(
+                            self.words, last.reshape(-1).tolist() if counts else (), strict=False
+                        ):
+                            found.note(word.name, BEST, fold, accuracy)
+            if rule != (rule := self.systems[name] | {"criterion": None}):
+                predictor = learner.result(problem, learner.rechosen(problem, state))
+            for place, (criterion, fold) in enumerate(models):
+                if criterion == criterion_of(self.systems[name]):
+                    self._judge(problem, predictor, place, name, fold, found)
         found.seconds += time.process_time() - began
 
-    def _problem(self, options: LearnerOptions, models: Sequence[tuple[str, int]], linear: bool) -> Problem:
-        """Models (system, fold) as replicas of one batch."""
-        word, view = self.word, torch.tensor([fold for _, fold in models])
-        rows, views = (self.sparse, self.sparse_views) if linear else (word.rows, self.views)
-        held = {key: torch.tensor([self._option(options, key, n) for n, _ in models]) for key in options.per_replica}
-        replicas = Replicas(view, torch.zeros_like(view), {key: value.double() for key, value in held.items()})
-        return Problem(rows, word.labels, word.keys, len(word.classes), views, replicas)
+    def _problem(self, options: DecomposableOptions, models: Sequence[tuple[str, int]]) -> Problem:
+        """Models (criterion, fold) as replicas of one batch."""
+        view = torch.tensor([fold for _, fold in models])
+        values = {"ess": options.ess, "alpha": options.alpha}
+        held = {f"model.{name}": torch.full((len(view),), float(value)).double() for name, value in values.items()}
+        held["model.criterion"] = torch.tensor([CRITERIA.index(criterion) for criterion, _ in models]).double()
+        replicas = Replicas(view, torch.zeros_like(view), held)
+        return Problem(self.rows, self.labels, self.keys, self.classes, self.views, replicas)
 
-    def _right(self, problem: Problem, predictor: Predictor, place: int) -> float:
-        """The share of a replica's held-out contexts that its model answers rightly."""
-        fold = int(problem.replicas.view[place])
-        docs = torch.nonzero(~self.word.train[fold]).flatten()
-        scales = (problem.views.col_scale, problem.views.row_scale)
-        columns, heights = (None if part is None else part[fold] for part in scales)
-        said = predictor.scores(problem.rows, docs, columns, heights, slice(place, place + 1))[0].argmax(1)
-        return float((said == self.word.labels[docs]).double().mean())
+    def _judge(self, problem: Problem, predictor: Predictor, place: int, system: str, fold: int, found: Found) -> None:
+        """Notes the share of each word's held-out contexts that a replica answers rightly."""
+        docs = torch.nonzero(~self.views.train[fold]).flatten()
+        assert self.views.col_scale is not None, "contexts have word sets"
+        said = predictor.scores(self.rows, docs, self.views.col_scale[fold], None, slice(place, place + 1))[0].argmax(1)
+        right = (said == self.labels[docs]).double()
+        first = 0
+        for word in self.words:
+            last = first + len(word.labels)
+            own = float(right[(docs >= first) & (docs < last)].mean())
+            found.note(word.name, system, fold, own)
+            if system == NB:
+                found.note(word.name, BEST, fold, own)
+            first = last
 
-    def _option(self, options: LearnerOptions, key: str, system: str) -> float:
-        value = getattr(options, key.partition(".")[2])
-        if key == "model.criterion":
-            return CRITERIA.index(criterion_of(self.systems[system]))
-        return float(value or 0.0)
+
+def run_logistic(word: Word, folds: Sequence[int], found: Found) -> None:
+    """Logistic regression on a word's positions and all words around it, the folds as one batch."""
+    began = time.process_time()
+    rows, view = sparse_rows(word.rows), torch.tensor(folds)
+    views = fit_views(rows, word.labels, len(word.classes), word.train, AsGivenOptions())
+    options, train = LogisticOptions(C=1.0), TrainOptions()
+    held = {
+        key: torch.full((len(view),), float(getattr(options, key.partition(".")[2]) or 0)).double()
+        for key in options.per_replica
+    }
+    replicas = Replicas(view, torch.zeros_like(view), held)
+    problem = Problem(rows, word.labels, word.keys, len(word.classes), views, replicas)
+    learner = options.build(train, word.classes)
+    predictor = BatchLoop(learner, problem, train, options.max_steps(train)).run(lambda report, loop: None).predictor
+    assert views.col_scale is not None
+    assert views.row_scale is not None
+    for place, fold in enumerate(folds):
+        docs = torch.nonzero(~word.train[fold]).flatten()
+        scales = views.col_scale[fold], views.row_scale[fold]
+        said = predictor.scores(rows, docs, *scales, slice(place, place + 1))[0].argmax(1)
+        found.note(word.name, LR, fold, float((said == word.labels[docs]).double().mean()))
+    found.seconds += time.process_time() - began
+
+
+def together(words: Sequence[Word], systems: dict[str, dict[str, Any]]) -> Found:
+    """All words and folds of the systems that may be one batch, batch after batch."""
+    found, experiment = Found(), Experiment(words, systems)
+    for names in batches(systems):
+        if names == [LR]:
+            for word in words:
+                run_logistic(word, range(FOLDS), found)
+        else:
+            experiment.run(names, range(FOLDS), found)
+    return found
+
+
+def one_by_one(word: Word, systems: dict[str, dict[str, Any]]) -> Found:
+    """Every model of a word as a batch of its own, from the word's contexts alone."""
+    found, experiment = Found(), Experiment([word], systems)
+    for name, fold in itertools.product(systems, range(FOLDS)):
+        if name == LR:
+            run_logistic(word, [fold], found)
+        else:
+            experiment.run([name], [fold], found)
+    return found
 
 
 def sparse_rows(rows: SenseRows) -> SparseRows:
@@ -231,36 +261,35 @@ def percent(values: Sequence[float]) -> float:
 def compare_words(
     paths: Sequence[Path], systems: dict[str, dict[str, Any]], serial: bool, shuffled: bool, figure: Path | None
 ) -> None:
-    """The paper's table, a row a word as it is done; means, words that are better; CPU seconds; the figure."""
+    """The paper's table, a row a word; means, words that are better; CPU seconds; the figure."""
+    words = [read(path, shuffled) for path in paths]
+    found = together(words, systems)
     tested = [name for name in (SELECTED, STACK) if name in systems]
     head = ["word", "senses", "contexts", "entropy", *systems, BEST]
     head += [text for name in tested for text in (f"{name} − NB", "p", "corrected p")]
-    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head), flush=True)
-    done: list[WordRow] = []
-    together = alone = 0.0
-    for path in paths:
-        word = read(path, shuffled)
-        experiment = Experiment(word, systems)
-        found = experiment.together()
-        together += found.seconds
-        if serial:
-            again = experiment.one_by_one()
-            assert again.accuracy == found.accuracy, f"{word.name}: a batch is not what its models are alone"
-            alone += again.seconds
-        means = {name: percent(values) for name, values in found.accuracy.items()}
-        tests = {name: paired_t(found.accuracy[name], found.accuracy[NB]) for name in systems if name != NB}
+    done, rows = [], []
+    for word in words:
+        accuracy = found.accuracy[word.name]
+        means = {name: percent(values) for name, values in accuracy.items()}
+        tests = {name: paired_t(accuracy[name], accuracy[NB]) for name in systems if name != NB}
         done.append(WordRow(word.name, len(word.classes), len(word.labels), word.entropy, means, tests))
         cells = [word.name, str(len(word.classes)), str(len(word.labels)), f"{word.entropy:.3f}"]
         cells += [f"{means[name]:.1f}" for name in [*systems, BEST]]
         for name in tested:
-            corrected = paired_t(found.accuracy[name], found.accuracy[NB], RATIO)
+            corrected = paired_t(accuracy[name], accuracy[NB], RATIO)
             cells += [f"{100 * tests[name].mean:+.1f}", f"{tests[name].p:.3f}", f"{corrected.p:.3f}"]
-        print("| " + " | ".join(cells) + " |", flush=True)
-    print(f"\n{summary(done, systems)}")
+        rows.append(cells)
+    print(f"{markdown_table(head, rows)}\n\n{summary(done, systems)}")
     if systems is RULES and len(done) > 1:
         print(f"\n{halves(done, list(systems))}")
-    models = len(paths) * FOLDS * len(systems)
-    print(f"\nCPU seconds of {models:,} models: {together:.1f} in batches" + f", {alone:.1f} one by one" * serial)
+    models = len(words) * FOLDS * len(systems)
+    print(f"\nCPU seconds of {models:,} models: {found.seconds:.1f} in batches of all words", flush=True)
+    if serial:
+        alone = [one_by_one(word, systems) for word in words]
+        for word, again in zip(words, alone, strict=True):
+            same = again.accuracy[word.name] == found.accuracy[word.name]
+            assert same, f"{word.name}: a batch is not what its models are alone"
+        print(f"one by one, with the same accuracies: {sum(again.seconds for again in alone):.1f}")
     if figure is not None:
         draw_words(done, SELECTED, STACK, figure)
         print(f"figure: {figure}")
