@@ -11,9 +11,18 @@ import torch
 from torch import Tensor
 
 from gpuclf.models.decomposable.criteria import CRITERIA
-from gpuclf.models.decomposable.graph import CLASS
+from gpuclf.models.decomposable.graph import CLASS, factors
 from gpuclf.models.decomposable.plan import Plan, edge_masks
-from gpuclf.models.decomposable.search import Frontiers, Limits, Move, Searches, add_table, leads_back, packed
+from gpuclf.models.decomposable.search import (
+    Frontiers,
+    Limits,
+    Move,
+    Searches,
+    add_factor,
+    add_table,
+    leads_back,
+    packed,
+)
 from gpuclf.models.decomposable.selection import Measure, measured
 from gpuclf.models.decomposable.stacking import gold_shares
 from gpuclf.models.decomposable.state import SearchState
@@ -187,3 +196,26 @@ def tell(state: SearchState, models: Tensor, out: slice) -> None:
     missed = torch.where(count > 0, 1 - shares[:, Measure.COVERS], 0.0)
     edges = state.adjacent[models, 0].sum(dim=(1, 2)).double() / 2
     state.last[models, out] = torch.stack([edges, shares[:, Measure.RIGHT], missed], dim=1)
+
+
+def add_graph(variables: Variables, graph: Tensor, ess: float, out: Tensor, leave_out: bool) -> None:
+    """Adds log P(class, inputs) by a graph to `out` (docs, K)."""
+    with packed(out) as held:
+        for members, power in factors(graph).items():
+            add_factor(held, variables, members, power, ess, leave_out)
+
+
+def graph_scores(
+    state: SearchState,
+    model: int,
+    track: int,
+    variables: Variables,
+    graph: Tensor,
+    ess: float,
+    leave_out: bool,
+) -> Tensor:
+    """(docs, K) float64, padded: log P(class, inputs) by a graph that a track is counted for."""
+    scores = torch.zeros_like(state.scores[model, track])
+    scores[:, int(state.shape[model, 2]) :] = -torch.inf
+    add_graph(variables, graph, ess, scores_of(scores, state, model), leave_out)
+    return scores

@@ -16,6 +16,7 @@ from gpuclf.features.rows import CodeRows, Rows
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.word_rows import WordRows
 from gpuclf.models.decomposable.criteria import Rules
+from gpuclf.models.decomposable.variables import Variables, variables_of
 from gpuclf.models.learner import Problem
 from gpuclf.ops.counter_hash import hash64_numpy
 
@@ -98,6 +99,20 @@ def _split(train: Tensor, rows: Tensor, held: NDArray[np.bool_]) -> Track:
     judged = torch.zeros_like(train)
     judged[rows[torch.from_numpy(held).to(rows.device)]] = True
     return Track(train & ~judged, judged)
+
+
+def track_variables(plan: Plan, problem: Problem, replica: int, place: int, track: Track) -> Variables:
+    """What the track at `place` among a replica's is counted on. One of all training rows has the view's own word sets;
+    others learn theirs anew."""
+    whole = plan.select in ("criterion", "leave_one_out") or (plan.select in FOLDED and place == 0)
+    return counted_variables(problem, replica, track.train, whole or not isinstance(problem.rows, SenseRows))
+
+
+def counted_variables(problem: Problem, replica: int, train: Tensor, of_view: bool) -> Variables:
+    """The variables by rows train (docs,) bool; of_view: with the features, or word sets, of the replica's view."""
+    scale = problem.views.col_scale
+    sets = scale[int(problem.replicas.view[replica])] if of_view and scale is not None else None
+    return variables_of(problem.rows, problem.labels, problem.num_classes, train, sets)
 
 
 def edge_masks(edges: Edges, key: str, classes: Sequence[str], rows: Rows, size: int, device: torch.device) -> Tensor:

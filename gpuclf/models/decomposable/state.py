@@ -8,6 +8,8 @@ from torch import Tensor
 
 from gpuclf.models.replica_axis import merged_parts, parted, replica_field
 
+TOLD = ("gain", "distance", "dof", "log10_p", "edges", "outside_accuracy", "uncovered")  # of a step, in `last`
+
 
 @dataclass(frozen=True)
 class SearchState:
