@@ -22,9 +22,11 @@ from gpuclf.features.encoded import Encoded
 from gpuclf.features.rows import CodeRows, Rows, SparseRows, Views, rows_to
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.views import row_scale_of
+from gpuclf.features.word_rows import WordRows
 from gpuclf.features.word_sets import held_out_codes
 from gpuclf.models.learner import LearnerOptions, Problem
 from gpuclf.models.refit import Refittable
+from gpuclf.train.final_stage import refit_options
 from gpuclf.train.grid import Cell, with_settings
 from gpuclf.train.labelled_file import predict_labelled, read_labelled
 from gpuclf.train.loop import CONVERGED, BatchLoop, BatchOutcome
@@ -102,7 +104,7 @@ def diagnose(
     cell = Cell(0, settings, with_settings(options, settings))
     encoded = _encoded(model, file.absolute())
     said = predict_labelled(model, encoded)
-    known = said.gold < len(model.classes)
+    known = _known(model, encoded.rows, said.gold)
     kinds = _kinds(model, encoded.rows)[known.numpy()]
     fitted, status = _fitted(model, cell, options.seed, steps, encoded, said.gold, check)
     return Diagnosis(
@@ -131,14 +133,38 @@ def saturated_errors(kinds: NDArray[np.int64], gold: NDArray[np.int64]) -> int:
 def _encoded(model: Model, file: Path) -> Encoded:
     """The documents; contexts as the inputs that the model's own word sets make of them."""
     encoded = read_labelled(model, model.data, file, "diagnosis", SilentObserver(), Stopwatch())
-    if isinstance(encoded.rows, SenseRows):
+    rows = encoded.rows
+    if isinstance(rows, SenseRows):
         assert model.col_scale is not None
-        return replace(encoded, rows=held_out_codes(encoded.rows, model.col_scale.cpu()))
+        return replace(encoded, rows=held_out_codes(rows, model.col_scale.cpu()))
+    if isinstance(rows, WordRows):
+        assert model.col_scale is not None
+        scales = [rows.scale(word, model.col_scale.cpu()) for word in range(len(rows.parts))]
+        parts = tuple(_settled(part, scale) for part, scale in zip(rows.parts, scales, strict=True))
+        return replace(encoded, rows=replace(rows, parts=parts))
     return encoded
+
+
+def _settled(part: SenseRows, scale: Tensor) -> SenseRows:
+    """Contexts of a word with the inputs that its model makes of them as inputs that no training set changes."""
+    made = held_out_codes(part, scale)
+    none = replace(part, crow=torch.zeros_like(part.crow), word=part.word[:0], per_class=False, top_words=0)
+    return replace(none, codes=made.codes, num_values=made.num_values)
+
+
+def _known(model: Model, rows: Rows, gold: Tensor) -> Tensor:
+    """(docs,) bool: whether the training file has the gold class; of several words: for the word."""
+    known = gold < len(model.classes)
+    if isinstance(rows, WordRows):
+        for word in range(len(rows.parts)):
+            known[rows.docs(word)] = rows.local_labels(word, gold) >= 0
+    return known
 
 
 def _scales(model: Model, rows: Rows, device: torch.device) -> tuple[Tensor | None, Tensor | None]:
     """col_scale and row_scale of the documents on `device`; None for rows that are not scaled."""
+    if isinstance(rows, WordRows) and model.col_scale is not None:
+        return model.col_scale.to(device), None
     if not isinstance(rows, SparseRows) or model.col_scale is None:
         return None, None
     row_scale = row_scale_of(rows, model.col_scale.cpu(), model.features)
@@ -148,7 +174,12 @@ def _scales(model: Model, rows: Rows, device: torch.device) -> tuple[Tensor | No
 def _kinds(model: Model, rows: Rows) -> NDArray[np.int64]:
     """(docs,) numbers of documents by what the model is given of them: equal where all values are."""
     if isinstance(rows, CodeRows):
-        return np.unique(rows.codes.numpy(), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return _alike(rows.codes)
+    if isinstance(rows, WordRows):
+        kinds = np.zeros(rows.num_docs, dtype=np.int64)  # 0: contexts of words that training did not have
+        for word, part in enumerate(rows.parts):
+            kinds[rows.docs(word).numpy()] = _alike(part.codes) + kinds.max() + 1
+        return kinds
     if not isinstance(rows, SparseRows):
         raise UserFault(
             f"{model.options.type} does not classify documents by features, so its error cannot be taken apart",
@@ -172,6 +203,11 @@ def _kinds(model: Model, rows: Rows) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64)
 
 
+def _alike(codes: Tensor) -> NDArray[np.int64]:
+    """(docs,) numbers from 0, the same for documents with the same codes (docs, M)."""
+    return np.unique(codes.numpy(), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
 def _fitted(
     model: Model, cell: Cell, seed: int, steps: int, encoded: Encoded, gold: Tensor, check: Callable[[], None]
 ) -> tuple[Tensor, str]:
@@ -180,8 +216,8 @@ def _fitted(
     learner: LearnerOptions = options.model
     # config.yaml names every key; a learner may refuse some, were they not at their defaults
     train = type(options.train).model_validate(options.train.model_dump(exclude_defaults=True))
-    if train.early_stopping is not None:
-        train = train.model_copy(update={"early_stopping": None, "max_epochs": steps})
+    ends = None if train.early_stopping is None else [steps]
+    train = refit_options(train, ends)
     rows = rows_to(encoded.rows, device)
     col_scale, row_scale = _scales(model, encoded.rows, device)
     views = [None if scale is None else scale[None] for scale in (col_scale, row_scale)]
@@ -198,7 +234,8 @@ def _fitted(
         views=Views((labels >= 0)[None], *views),
         replicas=as_replicas([Replica(cell, seed, 0)], learner.per_replica, device),
     )
-    loop = BatchLoop(learner.build(train, model.classes), problem, train, learner.max_steps(train))
+    last = None if ends is None else torch.tensor(ends)
+    loop = BatchLoop(learner.build(train, model.classes), problem, train, learner.max_steps(train), ends=last)
     outcome: BatchOutcome = loop.run(lambda report, running: check())
     docs = torch.arange(rows.num_docs, device=device)
     scores = outcome.predictor.scores(rows, docs, col_scale, row_scale)[0]

@@ -12,6 +12,7 @@ from torch import Tensor
 from gpuclf.data.open import open_reader, open_text_stream
 from gpuclf.data.options import FORMATS
 from gpuclf.faults import UserFault
+from gpuclf.features.word_rows import WordRows
 from gpuclf.train.distribution import gathered, rank, share_of
 from gpuclf.train.labelled_file import figures, joined, predict_labelled, read_labelled
 from gpuclf.train.model_file import Model
@@ -34,8 +35,9 @@ def evaluate_file(model: Model, file: Path) -> dict[str, Any] | None:
 
 def predict_documents(
     model: Model, file: Path | None, input_format: str | None, stream: BinaryIO
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """(scores (docs, K), known (docs,), flagged (docs,)) of successive portions of a file or of standard input.
+) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+    """(scores (docs, K), known, flagged, unknown_word (docs,) bool) of successive portions of a file or of standard
+    input. unknown_word: contexts of an ambiguous word that training did not have, where every word has its own model.
 
     Under torchrun the first process answers alone, so that the lines come once and in order.
     """
@@ -52,4 +54,6 @@ def predict_documents(
     for chunk in reader.chunks():
         encoded = model.encoder.encode([chunk])
         scores, flagged = model.scores(encoded)
-        yield scores[0], torch.from_numpy(encoded.known), flagged
+        rows = encoded.rows
+        unknown_word = rows.word < 0 if isinstance(rows, WordRows) else torch.zeros_like(flagged)
+        yield scores[0], torch.from_numpy(encoded.known), flagged, unknown_word

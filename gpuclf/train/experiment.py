@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -30,6 +30,7 @@ from gpuclf.train.run_context import RunContext
 from gpuclf.train.selection import CellRecord, RunRecord, cell_records
 from gpuclf.train.token_chunks import token_chunks
 from gpuclf.train.views import Split, fold_record, held_out_split, whole_split
+from gpuclf.train.word_figures import judged_words
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,7 @@ def _finished(
             split = held_out_split(options, corpus)
             if split is not None and split.folded:
                 metrics["folds"] = fold_record(split, corpus)
+            held_out = _with_words(held_out, models[0], corpus, grid, split)
             if options.folds is not None and options.folds.inner is not None:
                 settings, simplest = [other.settings for other in cells], cells[0].options.model.simplest
                 metrics["nested"] = nested_record(settings, grid.state.records, options.select, simplest)
@@ -219,3 +221,12 @@ def _held_out_predictions(corpus: Corpus, grid: GridResult) -> Predictions:
     chunks = token_chunks(corpus.rows, classes)
     sentence = None if chunks is None else chunks.sentences(grid.harvest.docs.sort().values.cpu())
     return Predictions(ids, classes, gold, scores, ~nothing, nothing, corpus.outside, sentence)
+
+
+def _with_words(
+    held_out: Predictions, model: SeedModel, corpus: Corpus, grid: GridResult, split: Split | None
+) -> Predictions:
+    """The held-out documents with the ambiguous word of each, where every word has a model of its own."""
+    docs = torch.sort(grid.harvest.docs).values
+    fold = split.held_by[split.first][docs] if split is not None and split.folded else None
+    return replace(held_out, words=judged_words(model.model.predictor, corpus.rows, docs, fold))

@@ -34,6 +34,7 @@ from gpuclf.train.model_file import Model
 from gpuclf.train.observer import Observer
 from gpuclf.train.stopwatch import Stopwatch
 from gpuclf.train.token_chunks import token_chunks
+from gpuclf.train.word_figures import JudgedWords, joined_words, judged_words, word_figures
 
 _BEST = (1, 3, 5)  # how many of the best classes of a document are judged; fewer than there are classes
 
@@ -54,6 +55,7 @@ class Predictions:
     flagged: Tensor
     outside: int | None = None
     sentence: Tensor | None = None  # (docs,) the sentence of each token, where classes are tags of chunks
+    words: JudgedWords | None = None  # where each ambiguous word has a model of its own
 
     @property
     def predicted(self) -> Tensor:
@@ -93,8 +95,10 @@ def predict_labelled(model: Model, encoded: Encoded, share: slice | None = None)
     known = torch.from_numpy(encoded.known[share])
     outside = outside_class(classes) if isinstance(encoded.rows, ReviewRows) else None
     chunks = token_chunks(encoded.rows, classes)
-    sentence = None if chunks is None else chunks.sentences(torch.arange(len(encoded.ids))[share])
-    return Predictions(encoded.ids[share], classes, gold, scores[0], known, flagged, outside, sentence)
+    docs = torch.arange(len(encoded.ids))[share]
+    sentence = None if chunks is None else chunks.sentences(docs)
+    words = judged_words(model.predictor, encoded.rows, docs)
+    return Predictions(encoded.ids[share], classes, gold, scores[0], known, flagged, outside, sentence, words)
 
 
 def joined(parts: Sequence[Predictions]) -> Predictions:
@@ -109,6 +113,7 @@ def joined(parts: Sequence[Predictions]) -> Predictions:
         flagged=torch.cat([part.flagged for part in parts]),
         outside=parts[0].outside,
         sentence=torch.cat(sentences) if len(sentences) == len(parts) else None,
+        words=joined_words([part.words for part in parts]),
     )
 
 
@@ -136,6 +141,8 @@ def figures(predictions: Predictions, probabilities: bool, num_known: int) -> di
     values["no_known_feature"] = int((~predictions.known).sum())
     if bool(predictions.flagged.any()):
         values["covered"] = _of_covered(predictions)
+    if predictions.words is not None:
+        values |= word_figures(predictions.words, predictions.gold == predictions.predicted)
     if predictions.sentence is not None:
         tags = chunk_tags(predictions.classes)
         assert tags is not None, "sentences are told of tags of chunks"

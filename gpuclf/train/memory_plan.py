@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpuclf.features.rows import stored_numbers
+from gpuclf.features.word_rows import WordRows
 from gpuclf.train.corpus import Corpus
 from gpuclf.train.corpus_source import CorpusSource
 from gpuclf.train.devices import choose_device
@@ -52,8 +53,19 @@ def plan_memory(options: ExperimentOptions, observer: Observer) -> MemoryPlan:
 
 def _sizes(corpus: Corpus) -> dict[str, str]:
     each = stored_numbers(corpus.rows) / max(corpus.num_docs, 1)
-    return {
+    sizes = {
         "documents": f"{corpus.num_docs:,}",
         "features": f"{corpus.rows.num_features:,} ({each:.1f} a document)",
         "classes": f"{len(corpus.classes):,}",
     }
+    return sizes | _words(corpus.rows) if isinstance(corpus.rows, WordRows) else sizes
+
+
+def _words(rows: WordRows) -> dict[str, str]:
+    """How many ambiguous words, each with a model of its own, of how many documents and classes."""
+    documents, classes = [part.num_docs for part in rows.parts], [len(own) for own in rows.classes]
+    spans = [
+        f"{min(counts):,} to {max(counts):,} {name}"
+        for name, counts in (("documents", documents), ("classes", classes))
+    ]
+    return {"words": f"{len(rows.names):,}, each of {' and '.join(spans)}"}
