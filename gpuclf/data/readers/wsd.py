@@ -13,7 +13,7 @@ from gpuclf.data.intake import Intake
 from gpuclf.data.readers.context_body import BadContext, ContextBody, Item, words_of
 
 _WORD = "word"  # the field of the ambiguous word where data.word names none
-_REMEDY = 'write {"id": …, "sense": …, "tokens": […], "pos": […], "head": place of the target, counted from 0}'
+_FIELDS = '"sense": …, "tokens": […], "pos": […], "head": place of the target, counted from 0}'
 
 
 class WsdParser:
@@ -39,7 +39,7 @@ class WsdParser:
                 word = self._word(fields)
             except BadContext as reason:
                 name = fields.get(self._id_field)
-                self._intake.bad(line, str(reason) if name is None else f"{name}: {reason}", _REMEDY)
+                self._intake.bad(line, str(reason) if name is None else f"{name}: {reason}", self._remedy)
                 continue
             name = fields.get(self._id_field)
             copies = self._intake.admit(line, labels, id=None if name is None else str(name))
@@ -56,6 +56,11 @@ class WsdParser:
         words = self._body.words_note()
         if words is not None:
             self._intake.note(words)
+
+    @property
+    def _remedy(self) -> str:
+        named = self._intake.options.word
+        return 'write {"id": …, ' + ("" if named is None else f'"{named}": …, ') + _FIELDS
 
     @property
     def _id_field(self) -> str:
