@@ -59,10 +59,10 @@ class WordPredictor:
         return scores
 
     def flagged(self, rows: Rows, docs: Tensor, col_scale: Tensor | None, row_scale: Tensor | None) -> Tensor:
-        """(R, len(docs)) bool: documents that their word's model does not cover, and those of unknown words."""
+        """(R, len(docs)) bool: documents that their word's model does not cover."""
         assert isinstance(rows, WordRows), "contexts of several words"
         assert col_scale is not None, "contexts have word sets"
-        found = torch.ones(len(self.prior), docs.numel(), dtype=torch.bool, device=docs.device)
+        found = torch.zeros(len(self.prior), docs.numel(), dtype=torch.bool, device=docs.device)
         for word, places in _by_word(rows, docs):
             scale, own = rows.scale(word, col_scale), rows.place[docs[places]]
             found[:, places] = self.of_word(word).flagged(rows.parts[word], own, scale, row_scale)
