@@ -18,13 +18,16 @@ from gpuclf.features.rows import Rows, Views
 from gpuclf.models.replica_axis import replica_field
 from gpuclf.models.train_options import TrainOptions
 
+EPOCHS = "train.max_epochs"
+
 
 @dataclass(frozen=True)
 class Replicas:
     """The models that train together, one entry each: R replicas.
 
     view (R,) int64 into Views; seed (R,) int64; options: the learner's per-replica options by config key, each (R,)
-    float64. Replicas of one (view, seed), which see the same rows in the same order, are neighbours.
+    float64; EPOCHS is among them where replicas end after different numbers of epochs. Replicas of one (view, seed),
+    which see the same rows in the same order, are neighbours.
     """
 
     view: Tensor = replica_field()
@@ -38,6 +41,11 @@ class Replicas:
         """The replicas in `index` (int64), in that order."""
         index = index.to(self.view.device)
         return Replicas(self.view[index], self.seed[index], {k: v[index] for k, v in self.options.items()})
+
+    def having(self, key: str, values: Tensor) -> Replicas:
+        """The same replicas with one more option, values (R,)."""
+        values = values.to(self.view.device, torch.float64)
+        return Replicas(self.view, self.seed, {**self.options, key: values})
 
     def to(self, device: torch.device) -> Replicas:
         options = {k: v.to(device) for k, v in self.options.items()}

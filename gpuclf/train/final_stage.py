@@ -57,9 +57,8 @@ def train_final(
 ) -> list[SeedModel]:
     """Trains `cell` on every row of the training file, one replica a seed.
 
-    `stage` is the packed state of the grid stage, carried along in every checkpoint; `steps` bounds the epochs of a
-    seed (where it is not there: as configured). Seeds with the same bound train together, for a learner may ask how
-    many epochs there will be. Raises UserFault where a seed diverges.
+    `stage` is the packed state of the grid stage, carried along in every checkpoint; `steps`: how many steps each seed
+    is trained (empty: as configured). Raises UserFault where a seed diverges.
     """
     model_options: LearnerOptions = cell.options.model
     prepared = prepare(corpus, whole_split(corpus), cell.options.features, context.device, context.watch)
@@ -67,22 +66,14 @@ def train_final(
     state = FinalState(replica_limit(corpus, model_options, free), stage)
     if context.saved is not None:
         state = FinalState.unpack(context.saved, stage, context.device)
-    models: dict[int, SeedModel] = {}
-    together: dict[int | None, list[int]] = {}
-    for seed in seeds:
-        together.setdefault(steps.get(seed), []).append(seed)
-    planned = [
-        (batch, _refit_options(cell.options.train, bound))
-        for bound, some in together.items()
-        for batch in plan_batches([[cell]], some, [0], [state.limit])
-    ]
-    for number, (batch, train) in enumerate(planned):
+    models: list[SeedModel] = []
+    batches = plan_batches([[cell]], seeds, [0], [state.limit])
+    for number, batch in enumerate(batches):
         if number == len(state.outcomes):
-            _train(context, prepared, batch, train, (number, len(planned)), state)
-        made = _seed_models(corpus, prepared, cell, batch, state.outcomes[number], context.device)
-        models |= {model.seed: model for model in made}
+            _train(context, prepared, batch, steps, (number, len(batches)), state)
+        models += _seed_models(corpus, prepared, cell, batch, state.outcomes[number], context.device)
     context.saved = None  # taken right after the last batch
-    return [models[seed] for seed in seeds]
+    return models
 
 
 @dataclass
@@ -124,12 +115,14 @@ def _train(
     context: RunContext,
     prepared: Prepared,
     batch: Batch,
-    train: TrainOptions,
+    steps: Mapping[int, int],
     place: tuple[int, int],
     state: FinalState,
 ) -> None:
     """Trains one batch, from the checkpoint's step if there is one. place: its number, and how many there are."""
-    loop, _, problem = make_loop(prepared, batch, train, context.device, context.watch, wants_alternatives=True)
+    ends = [steps[replica.seed] for replica in batch.replicas] if steps else None
+    train = refit_options(batch.cell.options.train, ends)
+    loop, _, problem = make_loop(prepared, batch, train, context.device, context.watch, True, ends)
     if context.saved is not None:
         if "loop" in context.saved.values:
             loop.resume(context.saved)
@@ -144,7 +137,7 @@ def _train(
         *place,
         batch.replicas,
         prepared.split,
-        max_steps(batch.cell.options.model, train),
+        max(ends) if ends else max_steps(batch.cell.options.model, train),
         lambda positions: int(visits[positions].sum()),
         save,
         words=content_words(prepared.corpus),
@@ -166,13 +159,14 @@ def _refuse_diverged(batch: Batch, outcome: BatchOutcome) -> None:
         )
 
 
-def _refit_options(train: TrainOptions, steps: int | None) -> TrainOptions:
+def refit_options(train: TrainOptions, ends: Sequence[int] | None) -> TrainOptions:
+    """How the chosen cell is trained again. ends: steps of each replica where early stopping has found them."""
     changes: dict[str, Any] = {"early_stopping": None}
-    if steps is not None:
+    if ends is not None:
         if train.schedule in ("cosine", "one_cycle"):
             # The rates of the run that was judged.
             changes["schedule_epochs"] = train.schedule_epochs or train.max_epochs
-        changes["max_epochs"] = steps
+        changes["max_epochs"] = max(ends)
     return train.model_copy(update=changes)
 
 

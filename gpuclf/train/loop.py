@@ -28,6 +28,8 @@ EARLY = "early_stopped"
 DIVERGED = "diverged"  # NaN or infinity: never a candidate
 OUT_OF_TIME = "time_budget"
 
+_NEVER = torch.iinfo(torch.int64).max
+
 
 @dataclass(frozen=True)
 class StepReport:
@@ -69,8 +71,9 @@ class Judge(Protocol):
 class BatchLoop:
     """Trains one batch to its end, or to a checkpoint.
 
-    `max_steps` None: the learner alone decides. `after_step(report, loop)` is called after every step and may save
-    `checkpoint()` or raise to stop; a loop made anew for the same problem continues after `resume(checkpoint)`.
+    `max_steps` None: the learner alone decides. `ends` (R,) int64: the last step of each replica, where it comes before
+    max_steps. `after_step(report, loop)` is called after every step and may save `checkpoint()` or raise to stop; a
+    loop made anew for the same problem continues after `resume(checkpoint)`.
     """
 
     def __init__(
@@ -82,12 +85,16 @@ class BatchLoop:
         held_out: Judge | None = None,
         wants_alternatives: bool = False,
         watch: Stopwatch | None = None,
+        ends: Tensor | None = None,
     ):
         self._learner, self._whole, self._problem = learner, problem, problem
-        self._options, self._max_steps, self._held_out = options, max_steps, held_out
+        self._options, self._held_out = options, held_out
         self._wants_alternatives = wants_alternatives
         self._watch = watch or Stopwatch()
         count = len(problem.replicas)
+        self._ends = torch.full((count,), _NEVER if max_steps is None else max_steps)
+        if ends is not None:
+            self._ends = torch.minimum(self._ends, ends.cpu())
         self._alive = torch.arange(count)
         self._state: Any = learner.init(problem)
         self._kept: Predictor | None = None
@@ -123,15 +130,15 @@ class BatchLoop:
         finished = self._learner.finished(self._problem, self._state).cpu()
         diverged = _non_finite(figures, len(self._problem.replicas))
         budget = self._options.time_budget
-        last = self.step == self._max_steps
+        last = self._ends[self._alive] <= self.step
         late = budget is not None and self.seconds >= budget
         early = isinstance(self._learner, Staged) and not self._learner.ready(self._problem, self._state)
         every = self.step % self._options.evaluate_every == 0 and not early
         # One replica that finishes must not bring the others an evaluation that they would not have had alone.
-        self._judged = finished | diverged | (every or last or late)
+        self._judged = finished | diverged | last | (every or late)
         self._latest = None
         self._told = self._telling()
-        over = finished | diverged | (last or late)
+        over = finished | diverged | last | late
         if not bool((over if self._held_out is None else self._judged).any()):
             return
         predictor = self._learner.result(self._problem, self._state)
@@ -143,7 +150,7 @@ class BatchLoop:
                 (bool(diverged[place]), DIVERGED),
                 (bool(exhausted[place]), EARLY),
                 (bool(finished[place]), CONVERGED),
-                (last, LAST_STEP),
+                (bool(last[place]), LAST_STEP),
             )
             self._status[position] = next((status for holds, status in reasons if holds), OUT_OF_TIME)
             self._steps[position] = int(self._patience.best_step[position]) or self.step

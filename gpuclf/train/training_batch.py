@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from gpuclf.features.rows import Rows, SparseRows, TokenRows, Views, rows_to
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.views import fit_views
 from gpuclf.features.word_rows import WordRows
-from gpuclf.models.learner import LearnerOptions, Problem
+from gpuclf.models.learner import EPOCHS, LearnerOptions, Problem
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.ops.span_hash import span_hashes
 from gpuclf.train.corpus import Corpus, as_tensor
@@ -86,10 +87,16 @@ def make_loop(
     device: torch.device,
     watch: Stopwatch,
     wants_alternatives: bool = False,
+    ends: Sequence[int] | None = None,
 ) -> tuple[BatchLoop, HeldOutRows | None, Problem]:
-    """The loop of one batch, its held-out rows (None where nothing is held out) and its problem."""
+    """The loop of one batch, its held-out rows (None where nothing is held out) and its problem. ends: the last step of
+    each replica, which learners that ask how many epochs there will be are told."""
     model: LearnerOptions = batch.cell.options.model
-    problem = prepared.problem(batch, model, device)
+    problem, own = prepared.problem(batch, model, device), None
+    if ends is not None:
+        own = torch.tensor(ends, dtype=torch.int64)
+        if "max_epochs" in model.train_keys:
+            problem = replace(problem, replicas=problem.replicas.having(EPOCHS, own))
     held_out = None
     if prepared.held_out:
         num_gold = len(prepared.corpus.classes) + len(prepared.corpus.extra_classes)
@@ -100,7 +107,7 @@ def make_loop(
     learner = model.build(train, prepared.corpus.classes)
     with watch.timed("train"):
         steps = max_steps(model, train)
-        loop = BatchLoop(learner, problem, _evaluating(train, model), steps, held_out, wants_alternatives, watch)
+        loop = BatchLoop(learner, problem, _evaluating(train, model), steps, held_out, wants_alternatives, watch, own)
     return loop, held_out, problem
 
 

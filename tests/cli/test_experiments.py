@@ -148,15 +148,37 @@ def test_a_seed_is_trained_again_as_long_as_was_best_for_it(gpuclf: Gpuclf, file
         train=STOPPING,
         grid={"seed": [0, 1, 2, 3]},
     )
-    together = metrics_of(gpuclf.train(config)[0])
+    folder, _ = gpuclf.train(config)
+    together, first = metrics_of(folder), (folder / "model.safetensors").read_bytes()
     ((*runs,),) = [cell["runs"] for cell in together["cells"]]
     assert len({run["steps"] for run in runs}) > 1
+    assert [seed["steps"] for seed in together["final"]] == [run["steps"] for run in runs]
+    rows = [strict_json(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {row["batch"] for row in rows if row["phase"] == "refit"} == {0}
     for run, tested in zip(runs, together["test_seeds"]["runs"], strict=True):
-        alone = metrics_of(gpuclf.train(config, "~grid", f"seed={run['seed']}")[0])
+        by_itself, _ = gpuclf.train(config, "~grid", f"seed={run['seed']}")
+        alone = metrics_of(by_itself)
+        assert ((by_itself / "model.safetensors").read_bytes() == first) == (run["seed"] == 0)
         assert alone["cells"][0]["runs"][0]["steps"] == run["steps"]
         assert {name: alone["test"][name] for name in ("accuracy", "macro_f1")} == {
             name: tested[name] for name in ("accuracy", "macro_f1")
         }
+
+
+@pytest.mark.parametrize("kind", ["svm", "forest"])
+def test_learners_that_count_no_epochs_are_trained_again_as_long_as_was_best(
+    gpuclf: Gpuclf, files: dict[str, Path], kind: str
+) -> None:
+    config = gpuclf.config(
+        kind,
+        data={"train": files["train"]},
+        validation={"fraction": 0.4, "seed": 0},
+        train={"early_stopping": {"patience": 2}},
+    )
+    metrics = metrics_of(gpuclf.train(config)[0])
+    ((run,),) = [cell["runs"] for cell in metrics["cells"]]
+    assert run["status"] == "early_stopped"
+    assert metrics["final"] == [{"seed": 0, "status": "max_epochs", "steps": run["steps"]}]
 
 
 def test_refit_or_not(gpuclf: Gpuclf, files: dict[str, Path]) -> None:

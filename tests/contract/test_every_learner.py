@@ -10,12 +10,13 @@ import pytest
 import torch
 
 from gpuclf.features.rows import Rows, TokenRows
+from gpuclf.models.learner import EPOCHS as MAX_EPOCHS
 from gpuclf.models.learner import LearnerOptions, Predictor, Problem
 from gpuclf.models.registry import LEARNERS
 from gpuclf.models.replica_axis import take_replicas
 from gpuclf.models.train_options import TrainOptions
 from gpuclf.train.checkpoint import Checkpoint, load_latest, save_checkpoint
-from gpuclf.train.loop import BatchLoop
+from gpuclf.train.loop import BatchLoop, BatchOutcome
 from gpuclf.train.predictor_pack import pack_predictor, unpack_predictor
 from gpuclf.train.training_batch import max_steps
 from tests.contract.small_problem import (
@@ -86,6 +87,36 @@ def test_every_cell_of_a_batch_is_what_it_is_alone(kind: type[LearnerOptions]) -
         index = torch.tensor([place])
         alone = train(kind, replace(made, replicas=made.replicas.take(index)))
         equal(alone, take_replicas(together, index))
+
+
+@pytest.mark.parametrize("labels", ["all", "one"])
+def test_replicas_that_end_after_steps_of_their_own_are_what_they_are_alone(
+    kind: type[LearnerOptions], labels: str
+) -> None:
+    """With one class, an online learner soon makes no update any more, and counts the epochs to come at once."""
+    if "early_stopping" not in kind.train_keys:
+        pytest.skip("it is never stopped early")
+    made, ends, chosen = made_for(kind, [2, 2, 2], [0, 3, 5], option_values(kind, 3)), [4, 1, 3], options_of(kind)
+    if labels == "one":
+        made = replace(made, labels=torch.full_like(made.labels, 2))
+
+    def trained(index: list[int]) -> BatchOutcome:
+        last = [ends[place] for place in index]
+        options = epochs_of(kind).model_copy(update={"max_epochs": max(last)})
+        part = replace(made, replicas=made.replicas.take(torch.tensor(index)))
+        if len(index) > 1 and "max_epochs" in kind.train_keys:
+            part = replace(part, replicas=part.replicas.having(MAX_EPOCHS, torch.tensor(last)))
+        learner = chosen.build(options, NAMES)
+        loop = BatchLoop(learner, part, options, max_steps(chosen, options), None, True, ends=torch.tensor(last))
+        return loop.run(lambda report, running: None)
+
+    together = trained([0, 1, 2])
+    for place in range(3):
+        alone, index = trained([place]), torch.tensor([place])
+        assert (alone.status[0], alone.steps[0]) == (together.status[place], together.steps[place])
+        equal(alone.predictor, take_replicas(together.predictor, index))
+        for name, other in together.alternatives.items():
+            equal(alone.alternatives[name], take_replicas(other, index))
 
 
 def test_a_fold_is_what_its_rows_alone_give(kind: type[LearnerOptions]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "naive bayes": {"model": {"type": "naive_bayes"}, "grid": {"model.alpha": [0.1, 1.0]}, "train": None},
     "several batches": {"train": {"memory_budget": 1e-6}, "grid": {"model.C": [0.003, 0.1], "seed": [1, 2]}},
     "structural grid": {"grid": {"features.ngrams": [[1, 1], [1, 2]], "model.C": [0.003, 0.1]}},
+    "seeds of different lengths": {
+        "folds": None,
+        "validation": {"fraction": 0.4},
+        "train": {"max_epochs": 12, "early_stopping": {"patience": 2}},
+        "grid": {"seed": [0, 1, 2]},
+    },
     "no refit": {"folds": None, "validation": {"fraction": 0.3}, "select": {"refit": False}},
     "tf-idf": {"features": {"weighting": "tfidf", "norm": "l2", "select": {"method": "chi2", "k": 20}}},
     "one model": {"folds": None, "grid": None},
@@ -114,6 +121,23 @@ AT_STEPS = [
 def test_every_kind_of_run(kind: str, step: int, commands: Commands, reference: Reference, tmp_path: Path) -> None:
     begin(tmp_path, kind)
     killed(commands, tmp_path, {"target": STEP, "call": step})
+    resumed(commands, tmp_path)
+    assert_same_run(tmp_path / "run", reference(kind))
+
+
+def test_killed_in_a_refit_of_which_one_seed_is_done(commands: Commands, reference: Reference, tmp_path: Path) -> None:
+    kind = "seeds of different lengths"
+    rows = log_rows(reference(kind))
+    refit = [row for row in rows if row["phase"] == "refit"]
+    assert {row["batch"] for row in refit} == {0}, "all seeds are one batch"
+    final = json.loads((reference(kind) / "metrics.json").read_text())["final"]
+    ends = {seed: max(row["step"] for row in refit if row["seed"] == seed) for seed in (0, 1, 2)}
+    assert ends == {of["seed"]: of["steps"] for of in final}
+    first, last = min(ends.values()), max(ends.values())
+    assert first < last
+    begin(tmp_path, kind)
+    before = len({row["step"] for row in rows if row["phase"] == "grid"})
+    killed(commands, tmp_path, {"target": STEP, "call": before + first + 1})
     resumed(commands, tmp_path)
     assert_same_run(tmp_path / "run", reference(kind))
 

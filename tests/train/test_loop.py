@@ -127,3 +127,32 @@ def test_a_replica_that_finishes_brings_the_others_no_evaluation() -> None:
     assert held_out.seen == [[0], [1], [1]]  # not even measured
     assert outcome.steps == [2, 6]
     assert outcome.held_out["accuracy"].tolist() == [0.5, 0.4]
+
+
+def test_each_replica_has_a_last_step_of_its_own() -> None:
+    loss = [[0.5] * 6, [0.5] * 3 + [math.nan] * 3, [0.5] * 6, [0.5] * 6]
+    learner, reports = ScriptedLearner(loss, [9, 9, 4, 9]), []
+    loop = BatchLoop(learner, scripted_problem(4), TrainOptions(), 5, None, True, ends=torch.tensor([2, 6, 6, 1]))  # type: ignore[arg-type]
+    outcome = loop.run(lambda report, running: reports.append((report.positions.tolist(), report.running)))
+    assert learner.worked == [[0, 1, 2, 3], [0, 1, 2], [1, 2], [1, 2]]
+    assert reports == [([0, 1, 2, 3], 3), ([0, 1, 2], 2), ([1, 2], 2), ([1, 2], 0)]
+    assert outcome.status == ["max_epochs", "diverged", "converged", "max_epochs"]
+    assert outcome.steps == [2, 4, 4, 1]
+    assert outcome.predictor.value.tolist() == [2, 4, 4, 1]  # type: ignore[attr-defined]
+    assert outcome.alternatives["twice"].value.tolist() == [4, 8, 8, 2]  # type: ignore[attr-defined]
+
+
+def test_max_steps_binds_replicas_that_would_go_on() -> None:
+    outcome = BatchLoop(  # type: ignore[arg-type]
+        ScriptedLearner(FLAT, [9] * 3), scripted_problem(3), TrainOptions(), 3, ends=torch.tensor([5, 2, 3])
+    ).run(lambda report, running: None)
+    assert outcome.steps == [3, 2, 3]
+
+
+def test_a_replica_at_its_last_step_brings_the_others_no_evaluation() -> None:
+    held_out = ScriptedHeldOut([[0.1, 0.2, 0.3, 0.4, 0.5, 0.6]] * 2)
+    learner, options, reports = ScriptedLearner([[0.5] * 6] * 2, [9, 9]), TrainOptions(evaluate_every=3), []
+    loop = BatchLoop(learner, scripted_problem(2), options, 6, held_out, ends=torch.tensor([2, 4]))  # type: ignore[arg-type]
+    outcome = loop.run(lambda report, running: reports.append(report))
+    assert held_out.seen == [[0], [1], [1]]
+    assert outcome.held_out["accuracy"].tolist() == [0.2, 0.4]

@@ -210,9 +210,8 @@ class ForestOptions(LearnerOptions):
         )
 
     def max_steps(self, train: TrainOptions) -> int | None:
-        """Portions of trees up to the last; fewer for a final model after early stopping, which says how many."""
-        steps = -(-self.n_estimators // self.trees_per_step)
-        return min(steps, train.max_epochs) if "max_epochs" in train.model_fields_set else steps
+        """Portions of trees up to the last."""
+        return -(-self.n_estimators // self.trees_per_step)
 
     def bytes_per_replica(self, num_features: int, num_classes: int) -> int:
         return num_features

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.features.rows import SparseRows
-from gpuclf.models.learner import Problem
+from gpuclf.models.learner import EPOCHS, Problem
 from gpuclf.models.linear.predictor import LinearPredictor
 from gpuclf.models.replica_axis import replica_field
 from gpuclf.models.train_options import TrainOptions
@@ -111,7 +111,7 @@ class OnlineLearner:
             change = _remember(state.weights, state.sums, state.steps, state.previous)
         steps = state.steps
         if self.train.tol is None and self.train.early_stopping is None:  # else fewer epochs may be wanted
-            epochs = max(self.train.max_epochs, state.epoch + 1)
+            epochs = self._epochs(problem).clamp(min=state.epoch + 1)
             settled = (counts.updates == 0) & self.rule.lasting(problem)
             steps = torch.where(settled, epochs * _instances(problem), steps)
         return replace(
@@ -123,6 +123,11 @@ class OnlineLearner:
             updates=counts.updates,
             loss=counts.loss,
         )
+
+    def _epochs(self, problem: Problem) -> Tensor:
+        """(R,) int64: how many epochs there may be, of each replica."""
+        everyones = torch.full((len(problem.replicas),), self.train.max_epochs, device=problem.labels.device)
+        return problem.replicas.options.get(EPOCHS, everyones).to(torch.int64)
 
     def finished(self, problem: Problem, state: OnlineState) -> Tensor:
         """An epoch without an update changes nothing for good; with `tol`, so does a small change (2.3.2)."""
