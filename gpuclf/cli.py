@@ -152,6 +152,9 @@ def _add_uses_of_a_model(commands: Any) -> None:
     show.add_argument(
         "--features", type=int, default=8, metavar="N", help="features a class, or words a tag (default 8)"
     )
+    show.add_argument(
+        "--word", metavar="NAME", help="of models with features.by_word: that of one ambiguous word alone"
+    )
 
     summarize = _command(commands, "summarize", arguments_of_summarize.run, arguments_of_summarize.ABOUT)
     arguments_of_summarize.add_arguments(summarize)
@@ -253,6 +256,7 @@ def _eval(arguments: argparse.Namespace, stop: Any) -> int:
     from gpuclf.report.console import print_test
     from gpuclf.report.finished_run import shown_figures
     from gpuclf.report.strict_json import dump
+    from gpuclf.report.word_table import print_words
     from gpuclf.train.evaluation import evaluate_file
 
     model = _opened(arguments)
@@ -272,6 +276,7 @@ def _eval(arguments: argparse.Namespace, stop: Any) -> int:
         sys.stdout.write(dump(figures, indent=1).decode() + "\n")
     else:
         print_test(shown_figures(figures), rows_are=str(arguments.file))
+        print_words({"": figures})
         if diagnosis is not None:
             from gpuclf.report.diagnosis_table import print_diagnosis
 
@@ -318,12 +323,12 @@ def _show(arguments: argparse.Namespace, stop: Any) -> int:
     from gpuclf.train.model_store import task_of
 
     folder = RunFolder.open(arguments.folder)
-    if task_of(folder.path) == "tag":
+    if arguments.word is None and task_of(folder.path) == "tag":
         from gpuclf.report.tagging.commands import show_tagger
 
         show_tagger(folder, arguments.features)
         return 0
-    print_model(run_facts(folder), features=arguments.features)
+    print_model(run_facts(folder, arguments.word), features=arguments.features)
     return 0
 
 

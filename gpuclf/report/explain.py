@@ -15,6 +15,7 @@ from gpuclf.report.summary import option_text
 from gpuclf.report.topic_record import TopicFacts
 from gpuclf.report.transitions import print_transitions
 from gpuclf.report.visible_text import open_console, visible
+from gpuclf.report.word_table import Judged, print_words
 
 _INPUTS = 20  # of a forest, that are listed
 _CLASSES_IN_FULL = 30
@@ -37,6 +38,8 @@ class ModelFacts:
     importances: Sequence[tuple[str, float]] | None = None  # of a forest's inputs: shares of what their splits gained
     tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node
     graph: Sequence[str] | None = None  # the product of tables that a decomposable model is
+    words: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each ambiguous word: senses, the product
+    judged: Judged = field(default_factory=dict)  # of these words: figures of held-out and test documents
     forest: Mapping[str, Any] = field(default_factory=dict)  # metrics.json "forest"
     transitions: Tensor | None = None  # (K, K) of a chain
     topics: TopicFacts | None = None  # of a content model
@@ -125,10 +128,26 @@ def print_model(facts: ModelFacts, *, features: int = 8, pairs: int = 15, stream
         for line in facts.graph:
             console.print(visible(line, 4000), markup=False, highlight=False)
         console.print("")
+    if facts.words:
+        _print_words(console, facts, stream)
     if facts.confusion is not None:
         if facts.importances is not None:
             _print_classes(console, facts, facts.confusion)
         _print_confusions(console, facts, facts.confusion, pairs)
+
+
+def _print_words(console: Any, facts: ModelFacts, stream: IO[str] | None) -> None:
+    """How often the model of each ambiguous word is right, then what it is."""
+    if facts.judged:
+        console.print("Accuracy by word", style="bold")
+        print_words(facts.judged, stream)
+        console.print("")
+    console.print("P(class, inputs) of each word as a product of tables", style="bold")
+    for word, lines in facts.words.items():
+        console.print(visible(word, 60), style="bold", markup=False, highlight=False)
+        for line in lines:
+            console.print(visible(line, 4000), markup=False, highlight=False)
+        console.print("")
 
 
 def _print_forest(console: Any, facts: ModelFacts, importances: Sequence[tuple[str, float]]) -> None:

@@ -17,11 +17,13 @@ from gpuclf.report.ending import ending
 from gpuclf.report.forest_text import importances, tree_lines
 from gpuclf.report.graph_facts import GraphFacts
 from gpuclf.report.graph_figure import clique_tree_figure, graph_figure
-from gpuclf.report.graph_model import graph_facts
+from gpuclf.report.graph_model import graph_facts, word_facts
 from gpuclf.report.network_figures import histograms, layers_text
 from gpuclf.report.plots import png
 from gpuclf.report.summary import FinalFigures, GridPlan, StepRow
 from gpuclf.report.transitions import model_transitions, transition_figure
+from gpuclf.report.word_pictures import word_pictures, word_texts
+from gpuclf.report.word_table import judged_of
 from gpuclf.train.experiment import ExperimentResult
 from gpuclf.train.grid import expand, seeds_of
 from gpuclf.train.model_file import Model
@@ -72,6 +74,7 @@ def final_figures(
     model = result.models[0].model
     scores = None if shown is None else shown.scores
     graph, transitions, topics = graph_facts(model), model_transitions(model), topic_facts(model)
+    words = word_facts(model)
     if scores is not None and model.probabilities:
         scores = log_probabilities(scores)
     return FinalFigures(
@@ -90,13 +93,16 @@ def final_figures(
         importances=importances(model),
         tree=tree_lines(model),
         graph=graph,
+        words=words,
         transitions=transitions,
         topics=topics,
         pictures=_pictures(graph, transitions, model.classes)
+        | (word_pictures(words) if options.run.tensorboard else {})
         | ({} if topics is None else {"topic_moves": png(moves_figure(topics))}),
         texts=layers_text(model)
         | ({} if topics is None else {"topics": topics_markdown(topics.words)})
-        | ({} if graph is None else {"factorisation": "\n".join(f"    {line}" for line in graph.lines())}),
+        | ({} if graph is None else {"factorisation": "\n".join(f"    {line}" for line in graph.lines())})
+        | word_texts(words, judged_of(result.metrics)),
         forest=result.metrics.get("forest", {}),
         histograms=histograms(model, result.corpus),
         config_text=config_text,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,8 +46,9 @@ class GraphFacts:
         """A table: its variables by name."""
         return f"P({', '.join(self.names[v] for v in sorted(members))})"
 
-    def lines(self) -> list[str]:
-        """The factorisation, the larger cliques first, those of the class before all others; then what is left out."""
+    def lines(self, brief: bool = False) -> list[str]:
+        """The factorisation, the larger cliques first, those of the class before all others; then what is left out.
+        brief: inputs that depend on nothing in one line."""
         cliques, edges = self.forest
         order = sorted(cliques, key=lambda c: (CLASS not in c, len(c) == 1, -len(c), sorted(c)))
         often = Counter(separator for _, _, separator in edges)
@@ -58,7 +59,10 @@ class GraphFacts:
         elif self.combine != "none":
             how = {"mix": "The mean over", "switch": "By document, one of"}[self.combine]
             found.append(f"{how} {self.models:,} models; the last of them:")
-        found += [f"  {'=' if not place else '·'} {self.written(clique)}" for place, clique in enumerate(order)]
+        listed = [clique for clique in order if CLASS in clique or len(clique) > 1] if brief else order
+        found += [f"  {'=' if not place else '·'} {self.written(clique)}" for place, clique in enumerate(listed)]
+        if alone := order[len(listed) :]:
+            found.append("  " + " ".join(f"· {self.written(clique)}" for clique in alone))
         found += [f"  / {self.written(s)}{f'^{often[s]}' if often[s] > 1 else ''}" for s in below]
         found.append(f"{len(self.edges):,} edges, {len(cliques):,} cliques, the largest of {self._largest} variables")
         left = self.deselected
@@ -113,3 +117,23 @@ class GraphFacts:
                 turn = 2 * math.pi * (number + 0.5 * (depth % 2)) / max(len(ring), 1)
                 where[node] = (depth * math.cos(turn), depth * math.sin(turn))
         return where
+
+
+@dataclass(frozen=True)
+class WordFacts:
+    """The model of one ambiguous word. senses: the share of each among the training documents of the word."""
+
+    graph: GraphFacts
+    senses: Mapping[str, float]
+    documents: int
+
+    @property
+    def heading(self) -> str:
+        """How many documents of which senses."""
+        senses = ", ".join(f"{name} {share:.1%}" for name, share in self.senses.items())
+        documents = f"{self.documents:,} document{'s' * (self.documents != 1)}"
+        return f"{documents} of {len(self.senses):,} sense{'s' * (len(self.senses) != 1)}: {senses}"
+
+    def lines(self) -> list[str]:
+        """The senses, then the factorisation and what is left out."""
+        return [self.heading, *self.graph.lines(brief=True)]

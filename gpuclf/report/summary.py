@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from gpuclf.report.graph_facts import GraphFacts
+from gpuclf.report.graph_facts import GraphFacts, WordFacts
 from gpuclf.report.strict_json import number
 from gpuclf.report.topic_record import TopicFacts
 
@@ -70,6 +70,7 @@ class FinalFigures:
     importances: Sequence[tuple[str, float]] | None = None  # of a forest's inputs, highest first
     tree: Sequence[str] | None = None  # the top of a forest's first tree, a line a node
     graph: GraphFacts | None = None  # of a decomposable model
+    words: Mapping[str, WordFacts] = field(default_factory=dict)  # of decomposable models, one for each ambiguous word
     transitions: Tensor | None = None  # (K, K) of a chain, from the row's label to the column's
     topics: TopicFacts | None = None  # of a content model
     forest: Mapping[str, Any] = field(default_factory=dict)  # metrics.json "forest"

@@ -12,7 +12,7 @@ from gpuclf.report.strict_json import number
 _HEADLINE = (
     *("aspect_f1", "aspect_precision", "aspect_recall", "any_aspect_f1", "macro_aspect_f1"),  # of tokens of reviews
     *("chunk_f1", "chunk_precision", "chunk_recall"),  # of tokens with tags such as B-NP
-    *("accuracy", "macro_f1", "micro_f1", "weighted_f1", "macro_precision", "macro_recall"),
+    *("accuracy", "accuracy_over_words", "macro_f1", "micro_f1", "weighted_f1", "macro_precision", "macro_recall"),
 )
 _RANKING = (
     "macro_roc_auc",

@@ -19,13 +19,14 @@ def graph_section(facts: GraphFacts) -> Markup:
     note = "Inputs that are joined depend on each other given all others; those joined with the class decide on it."
     return joined(
         tag("p", note, class_="note"),
-        _drawn(facts),
+        drawn_graph(facts),
         tag("pre", lines),
         folded("The clique tree: after | what a clique shares with the one above", tag("pre", tree)),
     )
 
 
-def _drawn(facts: GraphFacts) -> Markup | None:
+def drawn_graph(facts: GraphFacts) -> Markup | None:
+    """The picture; None where no variable has an edge, or too many have."""
     where = facts.layout()
     if not where or len(where) > _MOST:
         return None

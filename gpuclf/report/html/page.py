@@ -23,8 +23,10 @@ from gpuclf.report.html.run_section import config_section, environment_section, 
 from gpuclf.report.html.shell import shell
 from gpuclf.report.html.topic_section import topic_section
 from gpuclf.report.html.transition_section import transition_section
+from gpuclf.report.html.word_section import word_section
 from gpuclf.report.strict_json import number
 from gpuclf.report.summary import cell_label
+from gpuclf.report.word_table import judged_of
 
 Section = tuple[str, str, Markup]  # anchor, title, content
 
@@ -110,6 +112,8 @@ def _sections(facts: PageFacts) -> Iterator[Section]:
         yield "forest", "Forest", forest_section(figures.importances, figures.tree, figures.forest)
     elif figures.graph is not None:
         yield "graph", "Graph", graph_section(figures.graph)
+    elif figures.words:
+        yield "words", "Words", word_section(figures.words, judged_of(facts.metrics))
     else:
         yield "features", "Top features", features_section(figures.weights, figures.feature_names, figures.classes)
     if figures.transitions is not None:

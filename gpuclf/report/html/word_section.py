@@ -1,0 +1,53 @@
+"""Ambiguous words that have a decomposable model each, on the page: a table of words, then the model of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gpuclf.report.graph_facts import WordFacts
+from gpuclf.report.html.graph_section import drawn_graph
+from gpuclf.report.html.markup import Markup, folded, joined, name_text, table, tag
+from gpuclf.report.word_pictures import drawn_note, drawn_words
+from gpuclf.report.word_table import MACRO_NOTE, Judged, unknown_note, word_table
+
+
+def word_section(words: Mapping[str, WordFacts], judged: Judged) -> Markup:
+    """judged: the figures of held-out and test documents, those that there are."""
+    unknown = unknown_note(judged)
+    note = (
+        "Every word has a model of its own, trained on its contexts alone. Majority: the share of its most frequent "
+        "sense among its training documents; entropy: of the shares of its senses, in bits."
+    )
+    return joined(
+        tag("p", f"{note} {MACRO_NOTE}", class_="note"),
+        *_figures(judged),
+        tag("p", name_text(unknown, None), class_="note") if unknown else None,
+        tag("p", name_text(drawn_note(words), None), class_="note"),
+        *_models(words),
+    )
+
+
+def _figures(judged: Judged) -> Iterator[Markup]:
+    """The table of words, and the means over them."""
+    found = word_table(judged)
+    if found is None:
+        return
+    rows = [[tag("span", name_text(row[0]), title=row[0]), *row[1:]] for row in found.rows]
+    yield table(found.head, rows, numbers=range(1, len(found.head)), class_="sortable")
+    if found.means is not None:
+        means = ", ".join(f"{name} {value}" for name, value in zip(found.head[1:], found.means[1:], strict=True))
+        yield tag("p", f"Means over words: {means}.", class_="note")
+
+
+def _models(words: Mapping[str, WordFacts]) -> list[Markup]:
+    """The senses and the product of tables of each word behind its name, with the graphs of those that are drawn."""
+    drawn = set(drawn_words(words))
+    edges = {word: len(words[word].graph.edges) for word in words}
+    return [
+        folded(
+            f"{name_text(word)}: {edges[word]:,} edge{'s' * (edges[word] != 1)}",
+            drawn_graph(words[word].graph) if word in drawn else None,
+            tag("pre", "\n".join(name_text(line, None) for line in words[word].lines())),
+        )
+        for word in sorted(words)
+    ]
