@@ -139,9 +139,9 @@ def trained(
     ("options", "tokens"),
     [
         (FeedforwardOptions(hidden=(6,), dropout=0.3, input_dropout=0.2), False),
-        (FeedforwardOptions(hidden=(6, 6), dropout=0.3, norm="batch", connection="highway"), False),
+        (FeedforwardOptions(hidden=(6, 6), dropout=0.3, norm="batch", connection="highway", average=True), False),
         (FeedforwardOptions(hidden=(6, 6), norm="layer", loss="margin", connection="residual"), False),
-        (TextCnnOptions(embedding_dim=4, filters=3, layers=2, dropout=0.3, input_dropout=0.2), True),
+        (TextCnnOptions(embedding_dim=4, filters=3, layers=2, dropout=0.3, input_dropout=0.2, average=True), True),
     ],
     ids=["feedforward", "batch-norm", "layer-norm", "text_cnn"],
 )

@@ -17,6 +17,7 @@ from torch import Tensor
 from gpuclf.faults import UserFault
 from gpuclf.features.rows import TokenRows
 from gpuclf.models.learner import Problem, Replicas
+from gpuclf.models.neural.average import Mean, point_after
 from gpuclf.models.neural.initial import layer_key
 from gpuclf.models.neural.losses import LossName
 from gpuclf.models.neural.network import Network, Portion
@@ -34,7 +35,8 @@ _SMALLEST, _LARGEST, _PORTIONS = 32, 512, 200  # batch: auto
 @dataclass(frozen=True)
 class EpochPlan:
     """How an epoch is made. clip: the largest norm of a gradient (3.43), None without; frozen: the table stays as it
-    is; low: products in bfloat16; compiled: by torch.compile. batch auto: see `batch_of`."""
+    is; low: products in bfloat16; compiled: by torch.compile; average: the mean of the weights over an epoch is kept
+    (gpuclf.models.neural.average). batch auto: see `batch_of`."""
 
     batch: int | Literal["auto"]
     shuffle: bool
@@ -43,6 +45,7 @@ class EpochPlan:
     frozen: bool = False
     low: bool = False
     compiled: bool = False
+    average: bool = False
 
     def batch_of(self, documents: int) -> int:
         """Documents of a portion. auto: the least power of two from 32 to 512 with at most 200 portions an epoch: small
@@ -84,9 +87,10 @@ def run_epoch(
     table: Weights,
     weights: Weights,
     buffers: Tensor,
+    mean: Mean | None = None,
 ) -> EpochFigures:
-    """Changes table, weights and buffers in place. options: (R,) by config key; progress: the epoch (from 0), updates
-    made before it and the scale of the rate, (R,)."""
+    """Changes table, weights and buffers in place, and what mean holds into their mean over this epoch. options: (R,)
+    by config key; progress: the epoch (from 0), updates made before it and the scale of the rate, (R,)."""
     device, number = problem.labels.device, len(replicas)
     if device.type == "cpu":
         torch.set_num_threads(1)  # bits must not depend on how many threads there are; the caller sets it back
@@ -128,6 +132,10 @@ def run_epoch(
         loss += made.loss.to(torch.float64) * (stop - start)
         norms += norm
         alive |= made.alive
+        point = 0 if mean is None else point_after(step, len(bounds))
+        if mean is not None and point:
+            opened.settle()
+            mean.take_in(point, table.value, weights.value, buffers)
     opened.settle()
     dead = (~alive).to(torch.float64).mean(1) if alive.shape[1] else torch.zeros_like(loss)
     return EpochFigures(loss / documents, rates[-1], norms / len(bounds), dead)

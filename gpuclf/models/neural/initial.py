@@ -31,16 +31,28 @@ def first_parameter(name: str, shape: torch.Size, kind: InitName, seed: int) -> 
 
 
 def first_table(
-    seed: int, keys: Tensor, used: Tensor, width: int, kind: InitName, lookup: bool, given: Tensor | None
+    seed: int,
+    keys: Tensor,
+    used: Tensor,
+    width: int,
+    kind: InitName,
+    lookup: bool,
+    given: Tensor | None,
+    within: float | None = None,
 ) -> Tensor:
     """The rows (V, width) of the first layer, float32: keys (V,) of the features, used (V,) bool; others are 0.
 
     A document sums as many of them as it has features (a matrix whose inputs are the features used), or looks single
-    ones up: then there is one input a row. given (V, width): vectors to begin with, NaN where there is none.
+    ones up: then there is one input a row. given (V, width): vectors to begin with, NaN where there is none. within:
+    numbers are drawn evenly from ±within, whatever `kind` says.
     """
     rows = torch.nonzero(used).flatten()
     inputs = 1 if lookup else rows.numel()
-    values = drawn(hash64(seed, layer_key("table"), keys[rows]), width, kind, inputs, width, lookup)
+    row_keys = hash64(seed, layer_key("table"), keys[rows])
+    if within is None:
+        values = drawn(row_keys, width, kind, inputs, width, lookup)
+    else:
+        values = (2 * keyed_uniform(row_keys, width) - 1) * within
     table = torch.zeros(keys.numel(), width, dtype=torch.float32, device=keys.device)
     table[rows] = values.to(torch.float32)
     if given is not None:

@@ -18,6 +18,7 @@ from torch import Tensor
 from gpuclf.faults import UserFault
 from gpuclf.features.rows import TokenRows
 from gpuclf.models.learner import Problem
+from gpuclf.models.neural.average import Mean
 from gpuclf.models.neural.epoch import EpochFigures, EpochPlan, run_epoch
 from gpuclf.models.neural.feedforward import FeedforwardShape
 from gpuclf.models.neural.initial import InitName, first_parameter, first_table
@@ -29,10 +30,13 @@ from gpuclf.ops.table_epoch import MOMENTS, UpdateRule, Weights
 from gpuclf.ops.threads import run_on_threads
 from gpuclf.optim.rate_schedule import RateSchedule
 
+_MEANS = ("mean_table", "mean_parameters", "mean_buffers")
+
 
 @dataclass(frozen=True)
 class NeuralState:
-    """After `epoch` epochs. table, parameters, buffers as in NeuralPredictor, and what the rule keeps of gradients.
+    """After `epoch` epochs. table, parameters, buffers as in NeuralPredictor, and what the rule keeps of gradients;
+    mean_…: their means over the last epoch, None without averaging (and of a table that is frozen).
 
     updates (R,) int64 made; scale, best, waited (R,): of a plateau schedule. Of the last epoch, (R,) float64: loss, a
     mean over documents; rate, the last one; norm, of the gradient, a mean over updates; dead, the part of hidden units
@@ -55,12 +59,16 @@ class NeuralState:
     table_second: Tensor | None = replica_field(optional=True)
     first: Tensor | None = replica_field(optional=True)
     second: Tensor | None = replica_field(optional=True)
+    mean_table: Tensor | None = replica_field(optional=True)
+    mean_parameters: Tensor | None = replica_field(optional=True)
+    mean_buffers: Tensor | None = replica_field(optional=True)
 
 
 @dataclass(frozen=True)
 class NeuralLearner:
     """The learner; see the options of the two networks. What may differ between replicas comes with the problem, or
-    from `defaults` (by config key) where no grid varies it. mapped: whether replicas step together; None: by device."""
+    from `defaults` (by config key) where no grid varies it. together: whether replicas step together; None: by device;
+    embedding_scale: see TextCnnOptions."""
 
     shape: Shape
     rule: UpdateRule
@@ -70,6 +78,7 @@ class NeuralLearner:
     defaults: dict[str, float]
     embedding_key: str = "features.vectors"
     together: bool | None = None
+    embedding_scale: float | None = None
 
     def init(self, problem: Problem) -> NeuralState:
         """First weights by the seed of each replica."""
@@ -80,6 +89,8 @@ class NeuralLearner:
         kept = MOMENTS[self.rule.kind]
         table_kept = 0 if self.plan.frozen else kept
         zeros = torch.zeros(replicas, dtype=torch.float64, device=device)
+        buffers = network.first_buffers().to(device).expand(replicas, -1).clone()
+        average = self.plan.average
         return NeuralState(
             epoch=0,
             table=table,
@@ -88,7 +99,10 @@ class NeuralLearner:
             parameters=parameters,
             first=torch.zeros_like(parameters) if kept > 0 else None,
             second=torch.zeros_like(parameters) if kept > 1 else None,
-            buffers=network.first_buffers().to(device).expand(replicas, -1).clone(),
+            buffers=buffers,
+            mean_table=table.clone() if average and not self.plan.frozen else None,
+            mean_parameters=parameters.clone() if average else None,
+            mean_buffers=buffers.clone() if average else None,
             updates=torch.zeros(replicas, dtype=torch.int64, device=device),
             scale=zeros + 1,
             best=zeros + torch.inf,
@@ -119,7 +133,8 @@ class NeuralLearner:
                 key=self.embedding_key,
                 remedy=f"set model.embedding_dim: {given.shape[1]}",
             )
-        return first_table(int(problem.replicas.seed[r]), keys, used, width, self.init_kind, lookup, given)
+        within = self.embedding_scale if lookup else None
+        return first_table(int(problem.replicas.seed[r]), keys, used, width, self.init_kind, lookup, given, within)
 
     def step(self, problem: Problem, state: NeuralState) -> NeuralState:
         """One epoch. The old state's weights and moments are reused."""
@@ -186,6 +201,7 @@ class NeuralLearner:
         held = [part(t) for t in (state.table, state.table_first, state.table_second)]
         own = [part(t) for t in (state.parameters, state.first, state.second)]
         buffers = part(state.buffers)
+        means = [part(t) for t in (state.mean_table, state.mean_parameters, state.mean_buffers)]
         assert held[0] is not None
         assert own[0] is not None
         assert buffers is not None
@@ -201,10 +217,11 @@ class NeuralLearner:
             Weights(*held),  # type: ignore[arg-type]
             Weights(*own),  # type: ignore[arg-type]
             buffers,
+            Mean(*means) if self.plan.average else None,  # type: ignore[arg-type]
         )
         if not neighbours:
-            names = ("table", "table_first", "table_second", "parameters", "first", "second", "buffers")
-            for name, new in zip(names, [*held, *own, buffers], strict=True):
+            names = ("table", "table_first", "table_second", "parameters", "first", "second", "buffers", *_MEANS)
+            for name, new in zip(names, [*held, *own, buffers, *means], strict=True):
                 if new is not None:
                     getattr(state, name)[index] = new
         return figures
@@ -222,18 +239,25 @@ class NeuralLearner:
         return torch.zeros(len(problem.replicas), dtype=torch.bool)
 
     def result(self, problem: Problem, state: NeuralState) -> NeuralPredictor:
+        """The weights' means over the last epoch, or the last weights without averaging."""
+        means = [getattr(state, name) for name in _MEANS]
+        last = [state.table, state.parameters, state.buffers]
+        return self._predictor(problem, *(b if a is None else a for a, b in zip(means, last, strict=True)))
+
+    def _predictor(self, problem: Problem, table: Tensor, parameters: Tensor, buffers: Tensor) -> NeuralPredictor:
         return NeuralPredictor(
-            state.table.clone(),
-            state.parameters.clone(),
-            state.buffers.clone(),
+            table.clone(),
+            parameters.clone(),
+            buffers.clone(),
             network=shape_text(self.shape),
             classes=problem.num_classes,
         )
 
     def alternatives(self, problem: Problem, state: NeuralState) -> dict[str, NeuralPredictor]:
-        """None: the last weights are the result."""
-        del problem, state
-        return {}
+        """The last weights beside the averaged ones."""
+        if not self.plan.average:
+            return {}
+        return {"final": self._predictor(problem, state.table, state.parameters, state.buffers)}
 
     def progress(self, problem: Problem, state: NeuralState) -> dict[str, Tensor]:
         """Of the last epoch: mean loss, the learning rate at its end, the mean norm of the gradient, and of ReLU layers

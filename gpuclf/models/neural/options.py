@@ -60,6 +60,7 @@ class NeuralOptions(LearnerOptions):
     input_dropout: Dropout = 0.0
     init: InitName | Literal["zeros"] = "xavier_uniform"
     loss: LossName | Literal["squared_error"] = "cross_entropy"
+    average: bool = False  # true: the mean of the weights over the last epoch, at 16 points of it; false: the last ones
 
     per_replica: ClassVar[frozenset[str]] = frozenset(
         {"model.dropout", "model.input_dropout", "train.learning_rate", "train.weight_decay"}
@@ -91,6 +92,11 @@ class NeuralOptions(LearnerOptions):
         """Whether the first layer stays as it begins."""
         return False
 
+    @property
+    def first_vectors_within(self) -> float | None:
+        """The largest number of a first word vector; None: as `init` says."""
+        return None
+
     def build(self, train: TrainOptions, class_names: Sequence[str]) -> Learner:
         _check_train(train, self.norm)
         assert self.init != "zeros"
@@ -113,6 +119,7 @@ class NeuralOptions(LearnerOptions):
             frozen=self.frozen,
             low=train.precision == "bfloat16",
             compiled=train.compile,
+            average=self.average,
         )
         defaults = {
             "model.dropout": self.dropout,
@@ -120,14 +127,15 @@ class NeuralOptions(LearnerOptions):
             "train.learning_rate": train.learning_rate,
             "train.weight_decay": train.weight_decay,
         }
-        return NeuralLearner(self.shape(), rule, schedule, plan, self.init, defaults)
+        scale = self.first_vectors_within
+        return NeuralLearner(self.shape(), rule, schedule, plan, self.init, defaults, embedding_scale=scale)
 
     def bytes_per_replica(self, num_features: int, num_classes: int) -> int:
-        """Weights, at most two moments, and the copies that are evaluated and kept."""
+        """Weights, at most two moments, their means, and the copies that are evaluated and kept."""
         shape = self.shape()
         numbers = (num_features + 1) * shape.table_width(num_classes)
         numbers += Network(shape, num_classes).num_parameters
-        return 4 * numbers * (3 + max(MOMENTS.values()))
+        return 4 * numbers * (3 + self.average + max(MOMENTS.values()))
 
 
 class FeedforwardOptions(NeuralOptions):
@@ -165,6 +173,7 @@ class TextCnnOptions(NeuralOptions):
     pooling: PoolingName = "max"
     k: Annotated[int, Field(ge=1)] = 3
     embeddings: Literal["tuned", "frozen"] = "tuned"
+    embedding_scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
     reads: ClassVar[frozenset[str]] = frozenset({"tokens"})
     default_features: ClassVar[str] = "token_ids"
@@ -187,6 +196,10 @@ class TextCnnOptions(NeuralOptions):
     @property
     def frozen(self) -> bool:
         return self.embeddings == "frozen"
+
+    @property
+    def first_vectors_within(self) -> float | None:
+        return self.embedding_scale
 
 
 def _check_connection(options: NeuralOptions, widths: Sequence[int | None]) -> None:

@@ -49,7 +49,8 @@ class Steps:
 
 
 class TableEpoch(Protocol):
-    """A table in the course of an epoch. Between `sums` and `update` no step is made; `settle` ends the epoch.
+    """A table in the course of an epoch. Between `sums` and `update` no step is made; `settle` ends the epoch, and
+    may also be called after any step of it.
 
     Rows of entries: crow (R·B+1,) int64, col (n,) int64 in 0..V-1, val (n,): row r·B + b is one of replica r.
     """
