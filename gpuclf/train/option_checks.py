@@ -109,6 +109,12 @@ def _held_out_faults(options: ExperimentOptions) -> Iterator[UserFault]:
             key="calibrate",
             remedy="add folds: {k: 10} or validation: {fraction: 0.1}, or remove calibrate",
         )
+    if options.calibrate not in (None, "temperature") and getattr(options.features, "by_word", False):
+        yield UserFault(
+            f"{options.calibrate} gives every class a chance, also the senses of other words",
+            key="calibrate",
+            remedy="use calibrate: temperature, which keeps to the senses of a document's word",
+        )
     if options.folds is not None and options.folds.grouped and options.data.group is None:
         yield UserFault(
             "groups are to stay in one fold, but no column names the groups",

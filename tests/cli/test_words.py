@@ -118,6 +118,8 @@ def test_words_that_training_did_not_have(gpuclf: Gpuclf) -> None:
     asked = [{key: one[key] for key in ("tokens", "pos", "head", "word")} for one in (new[0], records()[0])]
     stdin = "".join(json.dumps(one) + "\n" for one in asked).encode()
     assert gpuclf.done("predict", run, stdin=stdin).lines == ["bank/0\tunknown_word", "bank/0\t"]
+    config = gpuclf.config(MODEL, **sections(gpuclf), calibrate="platt")
+    assert "also the senses of other words" in gpuclf.not_trained(config).err
     assert "only linear models and networks can be exported" in gpuclf.refused("export", run, "--to", "text").err
 
 
