@@ -45,7 +45,7 @@ class SenseRows:
     def input_place(self, name: str, classes: Sequence[str]) -> int | None:
         """The place, from 0, of the input that is called `name` (see gpuclf.features.word_sense.input_names); None for
         a name that no input has in every training set."""
-        of_classes = [f"words:{name}" for name in classes] if self.per_class else []
+        of_classes = [f"words:{name}" for name in classes] if self.per_class and self.num_words else []
         known = [*self.names, *of_classes]
         return known.index(name) if name in known else None
 

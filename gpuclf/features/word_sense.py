@@ -97,7 +97,7 @@ def input_names(encoder: WordSenseEncoder, classes: Iterable[str], rank: list[in
     """All inputs of a model by name; rank (words,): the place of each frequent word among them, from 1, or 0."""
     options = encoder.options
     names = position_names(options)
-    if options.collocations == "per_class_binary":
+    if options.collocations == "per_class_binary" and encoder.words:
         names += [f"words:{name}" for name in classes]
     placed = {place: word for word, place in zip(encoder.words, rank, strict=True) if place}
     return names + [f"has:{placed.get(place, '')}" for place in range(1, options.top_words + 1)]

@@ -52,12 +52,13 @@ def fit_sets_of_words(rows: WordRows, labels: Tensor, train: Tensor) -> Tensor:
 
 
 def num_classes_of(rows: SenseRows, scale: Tensor) -> int:
-    """K of a view's sets (see above)."""
-    return scale.numel() // max(1, rows.num_words) - 1
+    """K of a view's sets (see above); 0 where there are no words."""
+    return max(0, scale.numel() // max(1, rows.num_words) - 1)
 
 
 def held_out_codes(rows: SenseRows, scale: Tensor) -> CodeRows:
-    """The documents coded by a view's sets: the fixed inputs, one for each class, one for each frequent word."""
+    """The documents coded by a view's sets: the fixed inputs, one for each class (none where no context has a word),
+    one for each frequent word."""
     classes = num_classes_of(rows, scale)
     sets = scale.reshape(rows.num_words, classes + 1)
     return _coded(rows, sets[rows.word.long(), :classes] > 0, sets[:, classes])
@@ -68,7 +69,7 @@ def training_codes(rows: SenseRows, labels: Tensor, scale: Tensor, train: Tensor
 
     Without leave_one_out, and for documents without a label, these are the held-out codes.
     """
-    if not (rows.leave_one_out and rows.per_class):
+    if not (rows.leave_one_out and rows.per_class and rows.num_words):
         return held_out_codes(rows, scale)
     classes = num_classes_of(rows, scale)
     sets = scale.reshape(rows.num_words, classes + 1)

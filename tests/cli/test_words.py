@@ -15,8 +15,14 @@ from gpuclf.train import run_context
 from gpuclf.train.model_file import load_model
 from tests.cli.drive import Gpuclf, metrics_of, strict_json
 
-CLUES = {"bank": ("river", "money"), "light": ("lamp", "feather"), "cell": ("prison",), "pitch": ("tar", "sing")}
-COUNTS = {"bank": 24, "light": 16, "cell": 5, "pitch": 2}
+CLUES = {
+    "bank": ("river", "money"),
+    "light": ("lamp", "feather"),
+    "cell": ("prison",),
+    "pitch": ("tar", "sing"),
+    "hm": ("", ""),
+}
+COUNTS = {"bank": 24, "light": 16, "cell": 5, "pitch": 2, "hm": 2}
 MODEL = {"type": "decomposable", "criterion": "bic"}
 BARE = {"report": False, "tensorboard": False}
 CPU = torch.device("cpu")
@@ -30,14 +36,14 @@ def gpuclf(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 
 
 def context(word: str, number: int) -> dict[str, Any]:
-    """Every fifth clue is that of another sense; cell has one sense, pitch two contexts."""
+    """Every fifth clue is that of another sense; cell has one sense, pitch two contexts, hm no word around it."""
     clues = CLUES[word]
     sense = number % len(clues)
     clue = clues[(sense + (number % 5 == 4)) % len(clues)]
     return {"id": f"{word}{number}", "sense": f"{word}/{sense}", "word": word} | {
-        "tokens": [clue, word],
-        "pos": ["NN" if number % 3 else "JJ", "NN"],
-        "head": 1,
+        "tokens": [clue, word] if clue else [word],
+        "pos": ["NN" if number % 3 else "JJ", "NN"][not clue :],
+        "head": int(bool(clue)),
     }
 
 
@@ -91,7 +97,7 @@ def test_a_run_tells_of_its_words(gpuclf: Gpuclf) -> None:
     assert [line.split()[:5] for line in lines] == [["light", "16", "2", "0.5000", "1.0000"]]
     page = (run / "report.html").read_text(encoding="utf-8")
     assert 'id="words"' in page
-    assert "Without an edge, so that nothing is to be drawn: cell." in page
+    assert "Without an edge, so that nothing is to be drawn: cell, hm." in page
     assert "over the senses of all words together" in page
     shown = gpuclf.done("show", run).out
     assert "16 documents of 2 senses: light/0 50.0%, light/1 50.0%" in shown
