@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import torch
@@ -43,3 +44,29 @@ def run_on_threads(pieces: Sequence[Callable[[], None]]) -> None:
         wait(begun)
     for future in begun:
         future.result()
+
+
+def run_in_turns(pieces: Sequence[Iterator[None]], turn: int) -> None:
+    """Run every iterator to its end on torch.get_num_threads() threads, no two of them in one iterator at a time.
+
+    A thread takes the one that has waited longest, makes `turn` of its steps and puts it back. So with a few more
+    pieces than threads all threads work to the end; what is thread-local in torch a piece sets after each step.
+    """
+    threads = min(torch.get_num_threads(), len(pieces))
+    waiting = deque(pieces)
+
+    def take() -> None:
+        while waiting:
+            try:
+                piece = waiting.popleft()
+            except IndexError:  # another thread was faster
+                return
+            if _goes_on(piece, turn if threads > 1 else None):
+                waiting.append(piece)
+
+    run_on_threads([take] * threads)
+
+
+def _goes_on(piece: Iterator[None], steps: int | None) -> bool:
+    """Makes so many steps, or all; False at the end."""
+    return any(number == steps for number, _ in enumerate(piece, start=1))

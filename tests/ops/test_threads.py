@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from gpuclf.ops.threads import run_on_threads
+from gpuclf.ops.threads import run_in_turns, run_on_threads
 
 
 @pytest.fixture(params=[1, 2, 5])
@@ -63,3 +63,49 @@ def test_a_forked_process_has_threads_of_its_own(threads: int) -> None:
         finally:
             os._exit(0 if together.n_waiting == 0 and not together.broken else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7])
+def test_pieces_in_turns_are_run_to_their_ends_each_in_order(threads: int, count: int) -> None:
+    made: list[list[int]] = [[] for _ in range(count)]
+    busy = [threading.Lock() for _ in range(count)]
+
+    def piece(number: int) -> Iterator[None]:
+        for step in range(3 * number):
+            with busy[number]:
+                made[number].append(step)
+            yield
+
+    run_in_turns([piece(number) for number in range(count)], 2)
+    assert made == [list(range(3 * number)) for number in range(count)]
+
+
+def test_no_piece_waits_for_the_end_of_those_before_it() -> None:
+    """Three pieces on two threads; the last one would else be worked on by one thread alone."""
+    begun, before = threading.Event(), torch.get_num_threads()
+
+    def wait() -> Iterator[None]:
+        for _ in range(100_000):
+            if begun.is_set():
+                return
+            yield
+        raise AssertionError("the last piece has not begun")
+
+    def begin() -> Iterator[None]:
+        begun.set()
+        yield
+
+    torch.set_num_threads(2)
+    try:
+        run_in_turns([wait(), wait(), begin()], 2)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_piece_that_fails_in_turn_is_told(threads: int) -> None:
+    def fail() -> Iterator[None]:
+        yield
+        raise ValueError("this piece")
+
+    with pytest.raises(ValueError, match="this piece"):
+        run_in_turns([iter([None] * 5), fail(), iter([None] * 5)], 1)

@@ -7,7 +7,7 @@ layer, document, unit). So a replica's epoch is the same whatever trains beside 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -75,7 +75,7 @@ class _Visits(NamedTuple):
     entries: Entries
 
 
-def run_epoch(
+def epoch_by_portions(
     problem: Problem,
     replicas: Replicas,
     plan: EpochPlan,
@@ -88,12 +88,12 @@ def run_epoch(
     weights: Weights,
     buffers: Tensor,
     mean: Mean | None = None,
-) -> EpochFigures:
+) -> Generator[None, None, EpochFigures]:
     """Changes table, weights and buffers in place, and what mean holds into their mean over this epoch. options: (R,)
-    by config key; progress: the epoch (from 0), updates made before it and the scale of the rate, (R,)."""
+    by config key; progress: the epoch (from 0), updates made before it and the scale of the rate, (R,). Pauses after
+    each portion, and may be continued by another thread."""
     device, number = problem.labels.device, len(replicas)
-    if device.type == "cpu":
-        torch.set_num_threads(1)  # bits must not depend on how many threads there are; the caller sets it back
+    _on_one_thread(device)
     epoch, before, scale = progress
     visits = [_visits(problem, replicas.take(torch.tensor([r])), plan.shuffle, epoch,
                       options["model.input_dropout"][r], network.shape.gap) for r in range(number)]  # fmt: skip
@@ -136,9 +136,17 @@ def run_epoch(
         if mean is not None and point:
             opened.settle()
             mean.take_in(point, table.value, weights.value, buffers)
+        yield
+        _on_one_thread(device)
     opened.settle()
     dead = (~alive).to(torch.float64).mean(1) if alive.shape[1] else torch.zeros_like(loss)
     return EpochFigures(loss / documents, rates[-1], norms / len(bounds), dead)
+
+
+def _on_one_thread(device: torch.device) -> None:
+    """Bits must not depend on how many threads there are; the caller sets it back."""
+    if device.type == "cpu":
+        torch.set_num_threads(1)
 
 
 def _visits(problem: Problem, replica: Replicas, shuffle: bool, epoch: int, drop: Tensor, gap: int) -> _Visits:

@@ -8,18 +8,17 @@ one thread: its products are large enough.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import torch
 from torch import Tensor
 
 from gpuclf.faults import UserFault
-from gpuclf.features.rows import TokenRows
+from gpuclf.features.rows import SparseRows, TokenRows
 from gpuclf.models.learner import Problem
 from gpuclf.models.neural.average import Mean
-from gpuclf.models.neural.epoch import EpochFigures, EpochPlan, run_epoch
+from gpuclf.models.neural.epoch import EpochFigures, EpochPlan, epoch_by_portions
 from gpuclf.models.neural.feedforward import FeedforwardShape
 from gpuclf.models.neural.initial import InitName, first_parameter, first_table
 from gpuclf.models.neural.network import Network, Shape, network_of, shape_text
@@ -27,10 +26,14 @@ from gpuclf.models.neural.predictor import NeuralPredictor
 from gpuclf.models.replica_axis import replica_field
 from gpuclf.ops.full_precision import full_precision
 from gpuclf.ops.table_epoch import MOMENTS, UpdateRule, Weights
-from gpuclf.ops.threads import run_on_threads
+from gpuclf.ops.threads import run_in_turns
 from gpuclf.optim.rate_schedule import RateSchedule
 
 _MEANS = ("mean_table", "mean_parameters", "mean_buffers")
+
+
+_TURN = 4  # portions that a thread makes of a replica's epoch before it looks for another
+_MUCH_WORK = 100_000  # products of a portion and replica: twice what the calls of a portion cost
 
 
 @dataclass(frozen=True)
@@ -141,14 +144,13 @@ class NeuralLearner:
         members = self._groups(problem)
         figures: list[EpochFigures | None] = [None] * len(members)
 
-        def run(place: int) -> None:
-            figures[place] = self._epoch(problem, state, members[place])
+        def run(place: int) -> Iterator[None]:
+            figures[place] = yield from self._epoch(problem, state, members[place])
 
         threads = torch.get_num_threads()
-        pieces = [partial(run, place) for place in range(len(members))]
         try:
             with full_precision():
-                run_on_threads(pieces)
+                run_in_turns([run(place) for place in range(len(members))], _TURN)
         finally:
             torch.set_num_threads(threads)
         found = [made for made in figures if made is not None]
@@ -179,7 +181,7 @@ class NeuralLearner:
         if not together:
             return [[r] for r in range(len(counts))]
         if cpu:
-            each = -(-len(counts) // torch.get_num_threads())
+            each = self._together_on_cpu(problem, counts)
             runs = [list(run) for _, run in itertools.groupby(range(len(counts)), key=counts.__getitem__)]
             return [run[start : start + each] for run in runs for start in range(0, len(run), each)]
         groups: dict[int, list[int]] = {}
@@ -187,7 +189,19 @@ class NeuralLearner:
             groups.setdefault(number, []).append(r)
         return list(groups.values())
 
-    def _epoch(self, problem: Problem, state: NeuralState, members: Sequence[int]) -> EpochFigures:
+    def _together_on_cpu(self, problem: Problem, counts: Sequence[int]) -> int:
+        """As many as give every thread one group. Where a portion is so much work that it does not matter whether
+        replicas share the calls that it takes, no more than give every thread the same: the rest fills their time."""
+        rows, threads = problem.rows, torch.get_num_threads()
+        if isinstance(rows, SparseRows):
+            entries = rows.col.numel() / max(1, rows.num_docs) * self.plan.batch_of(max(counts))
+            if entries * self.shape.table_width(problem.num_classes) >= _MUCH_WORK:
+                return max(1, len(counts) // threads)
+        return -(-len(counts) // threads)
+
+    def _epoch(
+        self, problem: Problem, state: NeuralState, members: Sequence[int]
+    ) -> Generator[None, None, EpochFigures]:
         """The epoch of some replicas; their part of the state is changed in place."""
         whole = slice(members[0], members[-1] + 1)
         neighbours = list(members) == list(range(whole.start, whole.stop))
@@ -205,7 +219,7 @@ class NeuralLearner:
         assert held[0] is not None
         assert own[0] is not None
         assert buffers is not None
-        figures = run_epoch(
+        figures = yield from epoch_by_portions(
             problem,
             problem.replicas.take(index),
             self.plan,
