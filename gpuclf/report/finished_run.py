@@ -17,6 +17,7 @@ from gpuclf.report.predictions import predictions_file
 from gpuclf.report.run_folder import RunFolder
 from gpuclf.report.run_lock import locked
 from gpuclf.report.run_observer import RunObserver, WorkerObserver
+from gpuclf.report.word_cells import print_word_cells
 from gpuclf.report.word_table import judged_of, print_words
 from gpuclf.train.devices import choose_device
 from gpuclf.train.distribution import meet, rank
@@ -112,6 +113,7 @@ def _print(options: ExperimentOptions, result: ExperimentResult) -> None:
         figures = ", ".join(f"{name} {seeds['mean'][name]:.4f} ± {seeds['std'][name]:.4f}" for name in names)
         print(f"test over {len(seeds['runs'])} seeds: {figures}")
     print_words(judged_of(metrics))
+    print_word_cells(metrics)
 
 
 def shown_figures(test: dict[str, Any]) -> dict[str, Any]:

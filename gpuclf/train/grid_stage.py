@@ -201,7 +201,8 @@ def _train(
     with context.stop.deferred():
         outcome = loop.run(after_step)
         figures = {name: value.tolist() for name, value in outcome.held_out.items()}
-        state.records += run_records(batch.replicas, outcome.status, outcome.steps, figures, prepared.split)
+        words = held_out.word_accuracy(outcome.predictor, problem.replicas)
+        state.records += run_records(batch.replicas, outcome.status, outcome.steps, figures, prepared.split, words)
         state.done += 1
         with context.watch.timed("evaluate"):
             for cell in dict.fromkeys(replica.cell.index for replica in batch.replicas):

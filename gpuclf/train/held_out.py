@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
+from gpuclf.features.word_rows import WordRows
 from gpuclf.metrics.aspects import any_aspect_f1, aspect_f1
 from gpuclf.metrics.classification import batch_metrics, per_class
 from gpuclf.metrics.confusion import confusion
@@ -78,6 +79,24 @@ class HeldOutRows:
         for span, docs, scores in self.scored(predictor, replicas):
             counts[span] += confusion(self._gold[docs], scores.argmax(dim=-1), self._num_gold)
         return counts
+
+    def word_accuracy(self, predictor: Predictor, replicas: Replicas) -> list[dict[str, float]]:
+        """Of each replica, by ambiguous word, the accuracy on those held-out documents that are contexts of the word,
+        where there are any; nothing where documents are no contexts of several words."""
+        rows = self._problem.rows
+        if not isinstance(rows, WordRows):
+            return [{} for _ in range(len(replicas))]
+        words = len(rows.names)
+        counts = torch.zeros(2, len(replicas), words, dtype=torch.float64)  # of right documents, of all
+        for span, docs, scores in self.scored(predictor, replicas):
+            of_word = torch.nn.functional.one_hot(rows.word[docs] + 1, words + 1)[:, 1:].double()
+            right = (scores.argmax(dim=-1) == self._gold[docs]).double() @ of_word
+            counts[:, span] += torch.stack([right, of_word.sum(0).expand_as(right)]).cpu()
+        shares, known = (counts[0] / counts[1]).tolist(), (counts[1] > 0).tolist()
+        return [
+            {name: share for name, share, there in zip(rows.names, own, has, strict=True) if there}
+            for own, has in zip(shares, known, strict=True)
+        ]
 
     def scored(self, predictor: Predictor, replicas: Replicas) -> Iterator[tuple[slice, Tensor, Tensor]]:
         """(replica slice, docs, scores (R of the slice, docs, K)): portions that cover all replicas and their rows."""

@@ -24,6 +24,7 @@ class RunRecord:
     steps: int
     figures: dict[str, float]
     inner: int | None = None  # the fold within `fold`'s training rows that it holds out, in nested cross-validation
+    words: dict[str, float] = field(default_factory=dict)  # accuracy by ambiguous word, where each has its own model
 
     @property
     def sound(self) -> bool:
@@ -47,7 +48,9 @@ class CellRecord:
     def as_json(self) -> dict[str, Any]:
         runs = []
         for run in self.runs:
-            row = {"seed": run.seed, "fold": run.fold, **run.figures, "status": run.status, "steps": run.steps}
+            row: dict[str, Any] = {"seed": run.seed, "fold": run.fold, **run.figures}
+            row |= {"status": run.status, "steps": run.steps}
+            row |= {"per_word": run.words} if run.words else {}
             runs.append(row if run.sound else row | {"failed": run.status})
         table = {"options": self.options, "runs": runs, "mean": self.mean, "std": self.std}
         return table if self.sound else table | {"failed": "a run has no finite result"}
@@ -135,8 +138,10 @@ def run_records(
     steps: Sequence[int],
     figures: dict[str, list[float]],
     split: Split,
+    words: Sequence[dict[str, float]] | None = None,
 ) -> list[RunRecord]:
-    """Records of one batch, trained on views of `split`; figures hold one value a replica."""
+    """Records of one batch, trained on views of `split`; figures hold one value a replica. words: of each replica the
+    accuracy by ambiguous word."""
     return [
         RunRecord(
             cell=replica.cell.index,
@@ -146,6 +151,7 @@ def run_records(
             status=status[place],
             steps=steps[place],
             figures={name: values[place] for name, values in figures.items()},
+            words={} if words is None else words[place],
         )
         for place, replica in enumerate(replicas)
     ]

@@ -78,6 +78,7 @@ def test_figures_and_graph_of_a_word_are_those_of_a_run_on_its_contexts(gpuclf: 
         assert any(name.startswith("has:") for name in graphs[word].graph.names)
         held = whole["out_of_fold"]["per_word"][word]
         assert held["fold_accuracy"] == [run["accuracy"] for run in alone["cells"][0]["runs"]]
+        assert held["fold_accuracy"] == [run["per_word"][word] for run in whole["cells"][0]["runs"]]
         assert held["fold_mean"] == alone["cells"][0]["mean"]["accuracy"]
         assert held["accuracy"] == alone["out_of_fold"]["accuracy"]
         assert whole["test"]["per_word"][word]["accuracy"] == alone["test"]["accuracy"]
@@ -94,9 +95,15 @@ def test_a_run_tells_of_its_words(gpuclf: Gpuclf) -> None:
     config = gpuclf.config(MODEL, **sections(gpuclf), grid={"model.criterion": ["bic", "aic"]})
     run, said = gpuclf.train(config)
     lines = [line for line in said.lines if line.split()[:1] == ["light"]]
-    assert [line.split()[:5] for line in lines] == [["light", "16", "2", "0.5000", "1.0000"]]
+    assert lines[0].split()[:5] == ["light", "16", "2", "0.5000", "1.0000"]
+    assert len(lines) == 2, "of the words, and of the words by cell"
+    cells = [line.split() for line in said.lines if line.startswith(("* better", "* worse"))]
+    assert [line[:3] + line[-1:] for line in cells] == [
+        ["*", which, kind, "0"] for kind in ("paired", "corrected") for which in ("better,", "worse,")
+    ], "two folds tell nothing"
     page = (run / "report.html").read_text(encoding="utf-8")
     assert 'id="words"' in page
+    assert "Held-out accuracy of each cell by word" in page
     assert "Without an edge, so that nothing is to be drawn: cell, hm." in page
     assert "over the senses of all words together" in page
     shown = gpuclf.done("show", run).out
@@ -146,3 +153,4 @@ def test_a_stopped_run_goes_on_to_the_same_models(gpuclf: Gpuclf, monkeypatch: p
     gpuclf.done("resume", parts)
     for name in ("model.safetensors", "model.json", "predictions.tsv", "out_of_fold.tsv"):
         assert (parts / name).read_bytes() == (whole / name).read_bytes()
+    assert metrics_of(parts)["cells"] == metrics_of(whole)["cells"]

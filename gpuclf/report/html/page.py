@@ -26,7 +26,6 @@ from gpuclf.report.html.transition_section import transition_section
 from gpuclf.report.html.word_section import word_section
 from gpuclf.report.strict_json import number
 from gpuclf.report.summary import cell_label
-from gpuclf.report.word_table import judged_of
 
 Section = tuple[str, str, Markup]  # anchor, title, content
 
@@ -113,7 +112,7 @@ def _sections(facts: PageFacts) -> Iterator[Section]:
     elif figures.graph is not None:
         yield "graph", "Graph", graph_section(figures.graph)
     elif figures.words:
-        yield "words", "Words", word_section(figures.words, judged_of(facts.metrics))
+        yield "words", "Words", word_section(figures.words, facts.metrics)
     else:
         yield "features", "Top features", features_section(figures.weights, figures.feature_names, figures.classes)
     if figures.transitions is not None:

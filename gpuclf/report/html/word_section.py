@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from gpuclf.report.graph_facts import WordFacts
 from gpuclf.report.html.graph_section import drawn_graph
 from gpuclf.report.html.markup import Markup, folded, joined, name_text, table, tag
+from gpuclf.report.word_cells import NOTE, left_out_text, word_cells
 from gpuclf.report.word_pictures import drawn_note, drawn_words
-from gpuclf.report.word_table import MACRO_NOTE, Judged, unknown_note, word_table
+from gpuclf.report.word_table import MACRO_NOTE, Judged, judged_of, unknown_note, word_table
 
 
-def word_section(words: Mapping[str, WordFacts], judged: Judged) -> Markup:
-    """judged: the figures of held-out and test documents, those that there are."""
+def word_section(words: Mapping[str, WordFacts], metrics: Mapping[str, Any]) -> Markup:
+    """metrics: metrics.json."""
+    judged = judged_of(metrics)
     unknown = unknown_note(judged)
     note = (
         "Every word has a model of its own, trained on its contexts alone. Majority: the share of its most frequent "
@@ -22,6 +25,7 @@ def word_section(words: Mapping[str, WordFacts], judged: Judged) -> Markup:
         tag("p", f"{note} {MACRO_NOTE}", class_="note"),
         *_figures(judged),
         tag("p", name_text(unknown, None), class_="note") if unknown else None,
+        *_cells(metrics),
         tag("p", name_text(drawn_note(words), None), class_="note"),
         *_models(words),
     )
@@ -37,6 +41,15 @@ def _figures(judged: Judged) -> Iterator[Markup]:
     if found.means is not None:
         means = ", ".join(f"{name} {value}" for name, value in zip(found.head[1:], found.means[1:], strict=True))
         yield tag("p", f"Means over words: {means}.", class_="note")
+
+
+def _cells(metrics: Mapping[str, Any]) -> Iterator[Markup]:
+    """The cells of a grid side by side, by word."""
+    found = word_cells(metrics)
+    if found is not None:
+        rows = [[name_text(row[0]), *row[1:]] for row in (*found.rows, *found.sums)]
+        yield tag("p", NOTE + left_out_text(found), class_="note")
+        yield table([name_text(name, 80) for name in found.head], rows, numbers=range(1, len(found.head)))
 
 
 def _models(words: Mapping[str, WordFacts]) -> list[Markup]:
