@@ -70,20 +70,20 @@ def test_figures_and_graph_of_a_word_are_those_of_a_run_on_its_contexts(gpuclf: 
     run = gpuclf.trained(MODEL, **sections(gpuclf), run=BARE)
     whole, graphs = metrics_of(run), word_facts(load_model(run, CPU))
     assert list(graphs) == sorted(COUNTS)
-    for word in ("bank", "light"):
-        run = gpuclf.trained(MODEL, **sections(gpuclf, word), run=BARE)
-        alone, graph = metrics_of(run), graph_facts(load_model(run, CPU))
-        assert graphs[word].graph == graph
-        assert graphs[word].senses == pytest.approx({f"{word}/0": 0.5, f"{word}/1": 0.5})
-        assert any(name.startswith("has:") for name in graphs[word].graph.names)
-        held = whole["out_of_fold"]["per_word"][word]
-        assert held["fold_accuracy"] == [run["accuracy"] for run in alone["cells"][0]["runs"]]
-        assert held["fold_accuracy"] == [run["per_word"][word] for run in whole["cells"][0]["runs"]]
-        assert held["fold_mean"] == alone["cells"][0]["mean"]["accuracy"]
-        assert held["accuracy"] == alone["out_of_fold"]["accuracy"]
-        assert whole["test"]["per_word"][word]["accuracy"] == alone["test"]["accuracy"]
-        assert (held["majority"], held["entropy"]) == (pytest.approx(0.5), pytest.approx(1.0))
-        assert (held["training_documents"], held["classes"]) == (COUNTS[word], 2)
+    word = "light"
+    run = gpuclf.trained(MODEL, **sections(gpuclf, word), run=BARE)
+    alone, graph = metrics_of(run), graph_facts(load_model(run, CPU))
+    assert graphs[word].graph == graph
+    assert graphs[word].senses == pytest.approx({f"{word}/0": 0.5, f"{word}/1": 0.5})
+    assert any(name.startswith("has:") for name in graphs[word].graph.names)
+    held = whole["out_of_fold"]["per_word"][word]
+    assert held["fold_accuracy"] == [run["accuracy"] for run in alone["cells"][0]["runs"]]
+    assert held["fold_accuracy"] == [run["per_word"][word] for run in whole["cells"][0]["runs"]]
+    assert held["fold_mean"] == alone["cells"][0]["mean"]["accuracy"]
+    assert held["accuracy"] == alone["out_of_fold"]["accuracy"]
+    assert whole["test"]["per_word"][word]["accuracy"] == alone["test"]["accuracy"]
+    assert (held["majority"], held["entropy"]) == (pytest.approx(0.5), pytest.approx(1.0))
+    assert (held["training_documents"], held["classes"]) == (COUNTS[word], 2)
     cell = whole["out_of_fold"]["per_word"]["cell"]
     assert (cell["accuracy"], cell["majority"], cell["entropy"], cell["classes"]) == (1.0, 1.0, 0.0, 1)
     words = whole["test"]["per_word"]
