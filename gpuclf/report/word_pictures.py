@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpuclf.report.graph_facts import WordFacts
-from gpuclf.report.graph_figure import graph_figure
+from gpuclf.report.graph_figure import clique_tree_figure, graph_figure
 from gpuclf.report.plots import png
 from gpuclf.report.tensorboard_texts import markdown
 from gpuclf.report.word_table import Judged, unknown_note, word_table
@@ -32,8 +32,11 @@ def drawn_note(words: Mapping[str, WordFacts]) -> str:
 
 
 def word_pictures(words: Mapping[str, WordFacts]) -> dict[str, bytes]:
-    """The graphs of the words that are drawn, as PNG files by name."""
-    return {f"graph/{word}": png(graph_figure(words[word].graph)) for word in drawn_words(words)}
+    """The graphs and clique trees of the words that are drawn, as PNG files by name."""
+    kinds = {"graph": graph_figure, "clique_tree": clique_tree_figure}
+    return {
+        f"{name}/{word}": png(draw(words[word].graph)) for name, draw in kinds.items() for word in drawn_words(words)
+    }
 
 
 def word_texts(words: Mapping[str, WordFacts], judged: Judged) -> dict[str, str]:

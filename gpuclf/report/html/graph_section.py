@@ -15,14 +15,19 @@ _MOST = 150  # variables that are drawn
 def graph_section(facts: GraphFacts) -> Markup:
     """The class stands in the middle; inputs on its ring speak for it, those further out only with others."""
     lines = "\n".join(name_text(line, None) for line in facts.lines())
-    tree = "\n".join("  " * depth + name_text(text, None) for depth, text in clique_lines(facts))
     note = "Inputs that are joined depend on each other given all others; those joined with the class decide on it."
     return joined(
         tag("p", note, class_="note"),
         drawn_graph(facts),
         tag("pre", lines),
-        folded("The clique tree: after | what a clique shares with the one above", tag("pre", tree)),
+        clique_tree(facts),
     )
+
+
+def clique_tree(facts: GraphFacts) -> Markup:
+    """The cliques, each below the one that it hangs on."""
+    tree = "\n".join("  " * depth + name_text(text, None) for depth, text in clique_lines(facts))
+    return folded("The clique tree: after | what a clique shares with the one above", tag("pre", tree))
 
 
 def drawn_graph(facts: GraphFacts) -> Markup | None:

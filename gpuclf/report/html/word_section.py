@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpuclf.report.graph_facts import WordFacts
-from gpuclf.report.html.graph_section import drawn_graph
+from gpuclf.report.html.graph_section import clique_tree, drawn_graph
 from gpuclf.report.html.markup import Markup, folded, joined, name_text, table, tag
 from gpuclf.report.word_cells import NOTE, left_out_text, word_cells
 from gpuclf.report.word_pictures import drawn_note, drawn_words
@@ -61,6 +61,7 @@ def _models(words: Mapping[str, WordFacts]) -> list[Markup]:
             f"{name_text(word)}: {edges[word]:,} edge{'s' * (edges[word] != 1)}",
             drawn_graph(words[word].graph) if word in drawn else None,
             tag("pre", "\n".join(name_text(line, None) for line in words[word].lines())),
+            clique_tree(words[word].graph) if edges[word] else None,
         )
         for word in sorted(words)
     ]
