@@ -23,6 +23,14 @@ _TRAINING = (
     "fit/oob_accuracy",
     "fit/depth",
 )  # the first two that there are
+# Of a search over graphs, whose steps are its moves.
+_ALONG = ("fit/outside_accuracy", "held-out accuracy of each model of the search")
+_OF_MOVES = (
+    ("fit/gain", "what the criterion gives for each move"),
+    ("fit/distance", "G² (or its like) of each move"),
+    ("fit/dof", "degrees of freedom of each move"),
+    ("fit/log10_p", "log10 of each move's p"),
+)
 _FALLING = frozenset({"fit/gap", "fit/gradient_norm"})  # by powers of ten, so on a log scale
 
 Picture = tuple[str, str, str]  # phase, figure, heading
@@ -30,7 +38,7 @@ Picture = tuple[str, str, str]  # phase, figure, heading
 
 def wanted_figures(metric: str) -> frozenset[str]:
     """What is read of metrics.jsonl for these pictures."""
-    return frozenset({f"held_out/{metric}", *_TRAINING})
+    return frozenset({f"held_out/{metric}", *_TRAINING, _ALONG[0], *(figure for figure, _ in _OF_MOVES)})
 
 
 def learning_section(
@@ -64,6 +72,10 @@ def learning_section(
 
 
 def _pictures(curves: MeanCurves, metric: str) -> list[Picture]:
+    searched = "grid" if curves.of("grid", _ALONG[0]) else "refit"
+    if curves.of(searched, _ALONG[0]):
+        along = [("grid", *_ALONG)] if searched == "grid" else []
+        return [*along, *((searched, *of_move) for of_move in _OF_MOVES)]
     training = [figure for figure in _TRAINING if curves.of("grid", figure) or curves.of("refit", figure)][:2]
     names = {figure: figure.removeprefix("fit/") for figure in training}
     return [
@@ -85,7 +97,7 @@ def _chart(series: Mapping[int, Curve], chosen: int | None, labels: Sequence[str
     last = max(int(steps[-1]) for steps, _ in series.values())
     first = min(int(steps[0]) for steps, _ in series.values())
     values = np.concatenate([curve[np.isfinite(curve)] for _, curve in series.values()])
-    share, falling = figure.startswith(("held_out/", "gold/")), figure in _FALLING
+    share, falling = figure.startswith(("held_out/", "gold/")) or figure == _ALONG[0], figure in _FALLING
     low, high = padded([float(values.min()), float(values.max())], bounds=(0.0, 1.0) if share else None)
     if not (share or falling) and values.min() >= 0:
         low = 0.0

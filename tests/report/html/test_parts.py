@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuclf.report.html.learning_section import learning_section, wanted_figures
 from gpuclf.report.html.markup import Markup, escaped, joined, table, tag
 from gpuclf.report.html.mean_curves import mean_curves
 from gpuclf.report.html.svg import Axis, padded, round_ticks, whole_ticks
@@ -84,3 +86,16 @@ def test_long_curves_are_thinned_to_what_can_be_seen() -> None:
     assert len(steps) <= 160
     assert (steps[0], steps[-1]) == (1, 5000)
     assert (steps == values).all()
+
+
+def test_a_search_over_graphs_shows_its_moves_and_the_models_that_it_met() -> None:
+    names = ("gain", "distance", "dof", "log10_p", "outside_accuracy")
+    place = {"phase": "grid", "batch": 0, "cell": 0, "options": {}, "seed": 0, "fold": 1}
+    rows = [place | {"step": step} | dict.fromkeys(names, 0.5 / step) for step in (1, 2, 3)]
+    page = learning_section(mean_curves(rows, wanted_figures("accuracy")), [{"options": {}}], None)
+    headings = re.findall("<figcaption>(.*?)</figcaption>", str(page))
+    assert headings[0] == "held-out accuracy of each model of the search"
+    assert [heading.split(" ")[0] for heading in headings[1:]] == ["what", "G²", "degrees", "log10"]
+    refit = [row | {"phase": "refit"} for row in rows]  # every row is trained on: none is held out
+    page = learning_section(mean_curves(refit, wanted_figures("accuracy")), [{"options": {}}], None)
+    assert len(re.findall("<figcaption>", str(page))) == 4
