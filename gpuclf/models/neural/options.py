@@ -161,6 +161,10 @@ class TextCnnOptions(NeuralOptions):
     convolution: wide: windows may reach over both ends; narrow: they may not, but a document shorter than the filter
     has one. pooling: max, average or k_max: the k largest in their order, zeros where a document has fewer windows.
     embeddings: tuned, or frozen as they begin (features.vectors).
+    embedding_scale: vectors that are not given are drawn evenly from ± this; null: as `init` says, to which a word is
+    the only input of its vector: ±.24 for 100 numbers. Steps of Adam are as long as the rate whatever they change, and
+    so vectors that large hardly leave the place where they were drawn before the filters know the training documents
+    by heart. `python -m benchmarks.neural_study`, folds of training files: see benchmarks/RESULTS.md.
     """
 
     type: Literal["text_cnn"] = "text_cnn"
@@ -173,7 +177,7 @@ class TextCnnOptions(NeuralOptions):
     pooling: PoolingName = "max"
     k: Annotated[int, Field(ge=1)] = 3
     embeddings: Literal["tuned", "frozen"] = "tuned"
-    embedding_scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    embedding_scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = 0.05
 
     reads: ClassVar[frozenset[str]] = frozenset({"tokens"})
     default_features: ClassVar[str] = "token_ids"
