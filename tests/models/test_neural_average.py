@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 import torch
 
+from gpuclf.models.learner import Predictor
 from gpuclf.models.neural.average import POINTS, Mean, point_after
 from gpuclf.models.neural.options import FeedforwardOptions, NeuralOptions, TextCnnOptions
 from gpuclf.models.train_options import TrainOptions
-from gpuclf.train.loop import BatchLoop
+from gpuclf.train.checkpoint import Checkpoint
+from gpuclf.train.loop import BatchLoop, BatchOutcome
 from tests.contract.small_problem import CLASSES, all_scores, problem
 
 NAMES = [str(index) for index in range(CLASSES)]
@@ -66,11 +68,11 @@ def test_the_result_is_the_mean_of_the_weights_of_the_last_epoch(
 @pytest.mark.parametrize("reads", ["sparse", "tokens"])
 def test_the_last_weights_are_those_of_training_without_a_mean(reads: Any) -> None:
     made = problem([2], [0], {}, reads=reads)
-    kind: Any = FeedforwardOptions if reads == "sparse" else TextCnnOptions
+    network: Any = FeedforwardOptions() if reads == "sparse" else TextCnnOptions(embedding_dim=4, filters=3)
     train = TrainOptions(batch=8, max_epochs=2, learning_rate=0.05)
     outcomes = []
     for average in (False, True):
-        learner = kind(average=average).build(train, NAMES)
+        learner = network.model_copy(update={"average": average}).build(train, NAMES)
         loop = BatchLoop(learner, made, train, 2, wants_alternatives=True)
         outcomes.append(loop.run(lambda report, running: None))
     plain, averaged = outcomes
@@ -78,6 +80,37 @@ def test_the_last_weights_are_those_of_training_without_a_mean(reads: Any) -> No
     mine, other = all_scores(plain.predictor, made), all_scores(averaged.alternatives["final"], made)
     torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-5)  # rows are brought up to date more often
     assert not torch.allclose(mine, all_scores(averaged.predictor, made), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("reads", ["sparse", "tokens"])
+def test_a_run_with_a_mean_goes_on_to_the_same_bits(reads: Any) -> None:
+    made = problem([2, 0], [0, 1], {}, reads=reads)
+    network: Any = FeedforwardOptions(norm="batch") if reads == "sparse" else TextCnnOptions(embedding_dim=4, filters=3)
+    options, train = network.model_copy(update={"average": True}), TrainOptions(batch=8, max_epochs=3)
+
+    def loop() -> BatchLoop:
+        return BatchLoop(options.build(train, NAMES), made, train, 3, wants_alternatives=True)
+
+    saved: list[Checkpoint] = []
+
+    def keep(report: object, running: BatchLoop) -> None:
+        if running.running:
+            found = running.checkpoint()
+            saved.append(Checkpoint({name: t.clone() for name, t in found.tensors.items()}, found.values))
+
+    whole = loop().run(keep)
+    assert len(saved) == 2
+    for checkpoint in saved:
+        again = loop()
+        again.resume(checkpoint)
+        resumed = again.run(lambda report, running: None)
+        for mine, other in ((resumed.predictor, whole.predictor), *zip_alternatives(resumed, whole)):
+            assert torch.equal(all_scores(mine, made), all_scores(other, made))
+
+
+def zip_alternatives(one: BatchOutcome, other: BatchOutcome) -> list[tuple[Predictor, Predictor]]:
+    assert list(one.alternatives) == list(other.alternatives) == ["final"]
+    return [(one.alternatives["final"], other.alternatives["final"])]
 
 
 def test_first_word_vectors_lie_within_their_scale() -> None:
