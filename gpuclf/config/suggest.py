@@ -28,7 +28,8 @@ def unknown_key(root: type[BaseModel], data: Data, path: KeyPath, written: str |
     if spec is not None and section is not None:
         others = [other for other in spec.sections if other is not section and name in other.model_fields]
         if others:
-            return [_not_of_this_type(path, key, section, others)]
+            same = [key_text(other) for other in all_keys(root, data) if other[:-1] != parent and other[-1] == name]
+            return [_not_of_this_type(path, key, section, others, same[:2])]
     names = list(fields_of(section)) if section is not None else []
     if not parent:
         names.append(EXTENDS)
@@ -59,15 +60,18 @@ def _candidates(root: type[BaseModel], data: Data, parent: KeyPath, name: str, n
     found = found or [key_text((*parent, other)) for other in _of_its_words(name, names)]
     if found:
         return found
-    near = close(name, sorted({str(path[-1]) for path in elsewhere}))
+    others = list(dict.fromkeys(str(path[-1]) for path in elsewhere))
+    near = close(name, sorted(others)) or next(iter(_of_its_words(name, others)), None)
     return [key_text(path) for path in elsewhere if path[-1] == near][:2] if near is not None else []
 
 
 def _of_its_words(name: str, names: list[str]) -> list[str]:
-    """The longest of the names that are some of this name's words: batch_size ~ batch, whose ratio is below CUTOFF."""
+    """The longest of the names that are some of this name's words, or the one whose first letters it is: batch_size ~
+    batch, lr ~ learning_rate, whose ratios are below CUTOFF. Not `type`, which is a word of much else."""
     words = set(name.lower().split("_"))
-    inside = [other for other in names if words.issuperset(other.lower().split("_"))]
-    return sorted(inside, key=len)[-1:]
+    inside = [other for other in names if words.issuperset(other.lower().split("_")) and other != "type"]
+    letters = [other for other in names if "_" in other and "".join(word[:1] for word in other.split("_")) == name]
+    return sorted(inside, key=len)[-1:] or letters[:1]
 
 
 def _elsewhere(root: type[BaseModel], name: str) -> str | None:
@@ -80,15 +84,17 @@ def _elsewhere(root: type[BaseModel], name: str) -> str | None:
     return None
 
 
-def _not_of_this_type(path: KeyPath, key: str, section: type[BaseModel], others: list[type[BaseModel]]) -> UserFault:
+def _not_of_this_type(
+    path: KeyPath, key: str, section: type[BaseModel], others: list[type[BaseModel]], same: list[str]
+) -> UserFault:
+    """same: keys of that name elsewhere."""
     parent = key_text(path[:-1])
     here = " or ".join(type_names(section))
     there = ", ".join(name for other in others for name in type_names(other))
-    return UserFault(
-        f"does not apply to {parent}.type {here}; it is an option of {there}",
-        key=key,
-        remedy=f"remove it (on the command line: ~{key}) or choose another {parent}.type",
-    )
+    remedy = f"remove it (on the command line: ~{key}) or choose another {parent}.type"
+    if same:
+        remedy = f"did you mean {' or '.join(same)}? Else {remedy}"
+    return UserFault(f"does not apply to {parent}.type {here}; it is an option of {there}", key=key, remedy=remedy)
 
 
 def _below_unknown(root: type[BaseModel], data: Data, path: KeyPath, meant: str | None) -> Iterator[UserFault]:

@@ -206,6 +206,14 @@ def test_a_key_that_does_not_apply_to_the_model_chosen(faults_in: Faults) -> Non
     assert "does not apply to model.type naive_bayes; it is an option of mira" in fault.message
 
 
+@pytest.mark.parametrize(
+    ("key", "meant"), [("learning_rate", "learning_rate"), ("lr", "learning_rate"), ("batch_size", "batch")]
+)
+def test_a_key_that_networks_have_in_another_section(faults_in: Faults, key: str, meant: str) -> None:
+    (fault,) = faults_in(f"model: {{type: feedforward, {key}: 1}}\n")
+    assert f"did you mean train.{meant}?" in (fault.remedy or "")
+
+
 def test_a_key_of_another_section(faults_in: Faults) -> None:
     (fault,) = faults_in("model: {type: mira, max_epochs: 3}\n")
     assert fault.remedy == "did you mean train.max_epochs?"
@@ -219,6 +227,7 @@ def test_a_key_of_another_section(faults_in: Faults) -> None:
         ("train: {batch_size: 64}", "did you mean train.batch?"),
         ("train: {adam_beta2: 0.9}", "did you mean train.beta2?"),
         ("train: {max_learning_rate_now: 1.0}", "did you mean train.learning_rate?"),
+        ("train: {lr: 0.1}", "did you mean train.learning_rate?"),
     ],
 )
 def test_a_key_of_more_words_than_there_are(faults_in: Faults, line: str, remedy: str) -> None:
