@@ -1,8 +1,8 @@
 """Networks beside MIRA on three sets, each with one setting: `python -m benchmarks.neural_sets --out FOLDER`.
 
 The settings were fixed before (see RESULTS.md); what they do not name is a default. Networks stop early by a tenth of
-the training documents and are then trained on all of them. Runs lie in --out as SET-LEARNER; `gpuclf compare` tests
-the differences of those of one set.
+the training documents and are then trained on all of them. Runs lie in --out as SET-LEARNER, and
+`gpuclf compare OUT/SET-*/predictions.tsv` tests the differences of those of one set.
 """
 
 from __future__ import annotations
