@@ -50,7 +50,9 @@ _OF_SCHEDULE = {
 class NeuralOptions(LearnerOptions):
     """What both networks share. Dropout leaves out values with this probability in training, and makes up for it by a
     factor: `dropout` values of hidden layers (and of the pooled filters), `input_dropout` features, or numbers of word
-    vectors. Norms stand before the activation; connections join hidden layers of equal width."""
+    vectors. Norms stand before the activation; connections join hidden layers of equal width. average: the result is
+    the mean of the weights over the last epoch (gpuclf.models.neural.average), the last weights are an alternative; on
+    folds of four training files neither was clearly better (`python -m benchmarks.neural_study`), so the default is false."""
 
     hidden: Widths = ()
     activation: ActivationName = "relu"
@@ -60,7 +62,7 @@ class NeuralOptions(LearnerOptions):
     input_dropout: Dropout = 0.0
     init: InitName | Literal["zeros"] = "xavier_uniform"
     loss: LossName | Literal["squared_error"] = "cross_entropy"
-    average: bool = False  # true: the mean of the weights over the last epoch, at 16 points of it; false: the last ones
+    average: bool = False
 
     per_replica: ClassVar[frozenset[str]] = frozenset(
         {"model.dropout", "model.input_dropout", "train.learning_rate", "train.weight_decay"}
