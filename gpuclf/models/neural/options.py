@@ -52,7 +52,7 @@ class NeuralOptions(LearnerOptions):
     factor: `dropout` values of hidden layers (and of the pooled filters), `input_dropout` features, or numbers of word
     vectors. Norms stand before the activation; connections join hidden layers of equal width. average: the result is
     the mean of the weights over the last epoch (gpuclf.models.neural.average), the last weights are an alternative; on
-    folds of four training files neither was clearly better (`python -m benchmarks.neural_study`), so the default is false."""
+    folds of four training files neither was clearly better (`python -m benchmarks.neural_study`), so it is off."""
 
     hidden: Widths = ()
     activation: ActivationName = "relu"
@@ -166,7 +166,8 @@ class TextCnnOptions(NeuralOptions):
     embedding_scale: vectors that are not given are drawn evenly from ± this; null: as `init` says, to which a word is
     the only input of its vector: ±.24 for 100 numbers. Steps of Adam are as long as the rate whatever they change, and
     so vectors that large hardly leave the place where they were drawn before the filters know the training documents
-    by heart. `python -m benchmarks.neural_study`, folds of training files: see benchmarks/RESULTS.md.
+    by heart. On folds of training files (`python -m benchmarks.neural_study`) .05 is .0094 ± .0022 better on TREC, not
+    worse on movie reviews, and takes about half the epochs.
     """
 
     type: Literal["text_cnn"] = "text_cnn"
