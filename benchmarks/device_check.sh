@@ -95,7 +95,7 @@ if [[ -n "$dry" ]]; then
   part linear 1200 "$python" -m benchmarks.linear --quick --only mira --folds 2 --device cpu
 else
   part ops 120 "${run_pytest[@]}" -m "not slow" tests/ops
-  part contract 70 "${run_pytest[@]}" -m "not slow" tests/contract
+  part contract 70 "${run_pytest[@]}" -m "not slow" tests/contract tests/models/test_decomposable_words.py::test_devices_agree
   part figures 190 "${figures[@]}" --seconds 150
   data=(--quick)
   [[ -f "${GPUCLF_DATA:-../shared/data}/text/20news/train.tsv.gz" ]] && data=(--data 20news)

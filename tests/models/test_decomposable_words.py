@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.features.options import WordSenseOptions
+from gpuclf.features.rows import rows_to
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.views import fit_views
 from gpuclf.features.word_rows import WordRows
@@ -190,3 +191,25 @@ def test_figures_of_a_step_are_those_of_all_words() -> None:
     assert found["log10_p"].tolist() == torch.stack([figures["log10_p"] for figures in apart]).amin(0).tolist()
     right = torch.stack([figures["outside_accuracy"] * n for figures, n in zip(apart, outside, strict=True)])
     torch.testing.assert_close(found["outside_accuracy"], right.sum(0) / torch.stack(outside).sum(0))
+
+
+@pytest.mark.parametrize("options", [{"combine": "stack"}, {"select": "heldout", "start": "tan"}])
+def test_devices_agree(options: dict[str, Any], device: torch.device) -> None:
+    whole, _ = several()
+    views = whole.views
+    assert views.col_scale is not None
+    there = replace(
+        whole,
+        rows=rows_to(whole.rows, device),
+        labels=whole.labels.to(device),
+        keys=whole.keys.to(device),
+        views=replace(views, train=views.train.to(device), col_scale=views.col_scale.to(device)),
+        replicas=whole.replicas.to(device),
+    )
+    docs = torch.arange(whole.labels.numel())
+    wanted = searched(whole, NAMES, **options)[1].scores(whole.rows, docs, views.col_scale[1], None)
+    found = searched(there, NAMES, **options)[1]
+    scale = views.col_scale[1].to(device)
+    said = found.scores(there.rows, docs.to(device), scale, None)
+    torch.testing.assert_close(said.cpu(), wanted, rtol=1e-5, atol=1e-5)
+    assert not bool(found.flagged(there.rows, docs.to(device), scale, None).any())
