@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Iterator
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
+
+_AGAIN = 0.02  # seconds until a signal whose exception was lost is sent again
 
 
 class Interrupted(Exception):
@@ -40,6 +46,14 @@ class StopRequest:
         if not self._deferring:
             raise Interrupted(number)
 
+    def lost(self, number: int) -> None:
+        """The exception that the signal raised went no further, as it may where compiled code calls back and looks at
+        no errors: the signal is sent again, when the main thread will be elsewhere."""
+        self.number = None
+        again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
+
     def over(self) -> None:
         """Everything is done: a signal that comes now changes nothing any more."""
         self._over = True
@@ -64,8 +78,23 @@ def stop_on_signals() -> Iterator[StopRequest]:
     """Within the block SIGINT and SIGTERM are noted instead of ending the process."""
     request = StopRequest()
     previous = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
+    told = sys.unraisablehook
+    sys.unraisablehook = _unraisable(request, told)
     try:
         yield request
     finally:
+        sys.unraisablehook = told
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+def _unraisable(request: StopRequest, told: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The hook for exceptions that nobody can be given; `told` is the one for all but a stop."""
+
+    def hook(unraisable: Any) -> None:
+        if isinstance(unraisable.exc_value, Interrupted):
+            request.lost(unraisable.exc_value.exit_code - 128)
+        else:
+            told(unraisable)
+
+    return hook

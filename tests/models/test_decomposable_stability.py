@@ -97,7 +97,7 @@ def test_the_choice_is_made_by_separate_searches_and_judged_by_separate_models(s
 
 def test_inputs_of_contexts_are_named_in_edges() -> None:
     none = torch.zeros(0, dtype=torch.int32)
-    rows = SenseRows(none.reshape(0, 2), (3, 4), torch.zeros(1, dtype=torch.int64), none, 0, names=("pos-1", "pos+1"))
+    rows = SenseRows(none.reshape(0, 2), (3, 4), torch.zeros(1, dtype=torch.int64), none, 1, names=("pos-1", "pos+1"))
     classes, cpu = ["s", "t"], torch.device("cpu")
     found = edge_masks((("pos+1", "words:t"), ("class", "pos-1")), "model.fixed", classes, rows, 5, cpu)[0]
     torch.testing.assert_close(found, graph_of(5, [(2, 4), (0, 1)]))
