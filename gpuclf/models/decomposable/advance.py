@@ -22,13 +22,13 @@ from gpuclf.models.decomposable.search import (
     add_table,
     leads_back,
     packed,
+    run_each,
 )
 from gpuclf.models.decomposable.selection import Measure, measured
 from gpuclf.models.decomposable.stacking import gold_shares
 from gpuclf.models.decomposable.state import SearchState
 from gpuclf.models.decomposable.variables import Variables
 from gpuclf.models.learner import Problem
-from gpuclf.ops.threads import run_on_threads
 
 ESS, ALPHA, CRITERION = "model.ess", "model.alpha", "model.criterion"
 
@@ -152,7 +152,8 @@ def _multiply(
                     for sign, members in marginals:
                         add_table(held, variables, members, sign, searches.ess[number], leave_out)
 
-    run_on_threads([partial(multiply, place, number, move) for place, (number, move) in enumerate(made)])
+    pieces = [partial(multiply, place, number, move) for place, (number, move) in enumerate(made)]
+    run_each(pieces, searches.variables)
 
 
 def _write(state: SearchState, going: Tensor, made: Sequence[tuple[int, Move]]) -> None:

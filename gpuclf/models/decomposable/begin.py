@@ -14,13 +14,12 @@ from gpuclf.models.decomposable.advance import add_graph, graph_scores, note, sc
 from gpuclf.models.decomposable.graph import CLASS, junction_forest, naive_bayes_graph, tan_graph, tree_graph
 from gpuclf.models.decomposable.parts import parts_of
 from gpuclf.models.decomposable.plan import Plan, Track, edge_masks, track_variables, tracks_of
-from gpuclf.models.decomposable.search import FIGURES, begun_figures, first_figures
+from gpuclf.models.decomposable.search import FIGURES, begun_figures, first_figures, run_each
 from gpuclf.models.decomposable.selection import Measure
 from gpuclf.models.decomposable.state import TOLD, SearchState
 from gpuclf.models.decomposable.variables import Variables, num_inputs
 from gpuclf.models.learner import Problem
 from gpuclf.models.replica_axis import padded_like
-from gpuclf.ops.threads import run_on_threads
 
 
 def begun_state(plan: Plan, problem: Problem) -> SearchState:
@@ -95,7 +94,8 @@ def _counted(plan: Plan, parts: Sequence[Problem], tracks: Sequence[Sequence[Tra
         known[keys[model]] = [track_variables(plan, part, replica, *one) for one in enumerate(tracks[model])]
 
     first = {key: model for model, key in reversed(list(enumerate(keys)))}
-    run_on_threads([partial(count, model) for model in first.values()])
+    for model in first.values():
+        count(model)
     return [known[key] for key in keys]
 
 
@@ -112,7 +112,7 @@ def _begin(
         graph = _start(plan, variables, fixed[word], barred[word])
         first[id(variables)] = first_figures(variables, plan.power), graph
 
-    run_on_threads([partial(prepare, *one) for one in shared.values()])
+    run_each([partial(prepare, *one) for one in shared.values()], [variables for variables, _ in shared.values()])
     searches = searches_of(plan, problem, state, torch.tensor(places, device=state.done.device).reshape(-1, 2))
 
     def begin(number: int) -> None:
@@ -130,7 +130,7 @@ def _begin(
         if bool(state.judged[model, track].any()) and plan.combine in ("none", "stack"):
             _measure_rivals(plan, state, at, variables, ess)
 
-    run_on_threads([partial(begin, number) for number in range(len(places))])
+    run_each([partial(begin, number) for number in range(len(places))], searches.variables)
 
 
 def _named_edges(plan: Plan, problem: Problem, state: SearchState) -> tuple[Tensor, Tensor]:

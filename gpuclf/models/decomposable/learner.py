@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -20,7 +19,6 @@ from gpuclf.models.decomposable.stacking import without_tail
 from gpuclf.models.decomposable.state import TOLD, SearchState
 from gpuclf.models.decomposable.word_predictor import WordPredictor
 from gpuclf.models.learner import Problem
-from gpuclf.ops.threads import run_on_threads
 
 
 @dataclass(frozen=True)
@@ -69,13 +67,7 @@ class Decomposable:
     def result(self, problem: Problem, state: SearchState) -> DecomposablePredictor | WordPredictor:
         """The chosen model with parameters from all training rows; while a search runs, the model that it has."""
         parts, state = parts_of(problem), state.merged()
-        made: dict[int, DecomposablePredictor] = {}
-
-        def make(model: int) -> None:
-            made[model] = self._made(parts[model % len(parts)], state, model, model // len(parts))
-
-        run_on_threads([partial(make, model) for model in range(len(state.done))])
-        models = [made[model] for model in range(len(made))]
+        models = [self._made(parts[m % len(parts)], state, m, m // len(parts)) for m in range(len(state.done))]
         if not state.words:
             return DecomposablePredictor.joined(models)
         assert isinstance(problem.rows, WordRows)

@@ -6,7 +6,7 @@ search, on threads; what is made of their results is one computation for all sea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -30,6 +30,9 @@ FIGURES = 5  # of a pair: distance, degrees of freedom by strata, by cells and u
 DISTANCE, STRATA, NONZERO, UNADJUSTED, OWN = range(FIGURES)
 _DOF = {"strata": STRATA, "nonzero": NONZERO, "unadjusted": UNADJUSTED}
 _MARK = 0x5EED
+_LEAST_CELLS = (
+    1 << 14
+)  # of a search's codes: with ten folds of 2,400 contexts (29,000) threads gain, with 700 they lose
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ class Searches:
         def look(place: int) -> None:
             found[place] = chordal_moves(graphs[place], marks, self.limits.add, self.limits.remove)
 
-        run_on_threads([partial(look, place) for place in range(len(graphs))])
+        run_each([partial(look, place) for place in range(len(graphs))], self.variables)
         moves = Moves(*(torch.stack(parts) for parts in zip(*found, strict=True)))
         stale = (moves.add | moves.remove) & ((moves.key != held.key) | torch.isnan(held.figures[..., 0]))
         pairs = torch.nonzero(stale.triu())
@@ -120,7 +123,7 @@ class Searches:
             for n, part in spans
             if part.stop > part.start
         ]
-        run_on_threads(pieces)
+        run_each(pieces, self.variables)
         levels = _stacked([v.occurring for v in self.variables], graphs.shape[1]).clamp(min=1)
         strata = torch.exp((separators.double() * torch.log(levels)[place]).sum(1)).round()
         found[:, UNADJUSTED] = (levels[place[:, None], pairs[:, 1:]] - 1).prod(1) * strata
@@ -215,6 +218,16 @@ class Searches:
         for place, move in zip(places, moves, strict=True):
             if self.rules[place].correction == "sequential" and move.added:
                 held.spent[place] += float(np.exp(move.log_p))
+
+
+def run_each(pieces: Sequence[Callable[[], None]], variables: Sequence[Variables]) -> None:
+    """Runs a piece of work for each of some searches, on threads where their tables (of `variables`) are large: threads
+    with small pieces wait for each other to be back in Python, and take longer than one."""
+    if sum(held.codes.numel() for held in variables) >= _LEAST_CELLS * len(variables):
+        run_on_threads(pieces)
+        return
+    for piece in pieces:
+        piece()
 
 
 def first_figures(variables: Variables, power: float) -> Tensor | None:
