@@ -48,7 +48,7 @@ def num_inputs(rows: Rows, num_classes: int) -> int:
         raise UserFault(
             f"{count:,} inputs have {count * (count - 1) // 2:,} pairs; up to {MOST_INPUTS:,} inputs are searched over",
             key="features",
-            remedy="choose fewer features (features.select, features.min_df), or another learner",
+            remedy="let words share inputs (features.hashing: {bits: 10}), give fewer columns, or take another learner",
         )
     return count
 

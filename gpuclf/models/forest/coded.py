@@ -65,7 +65,7 @@ def coded(rows: Rows, inputs: Layout, docs: Tensor | None, col_scale: Tensor | N
             f"a forest lays bags out as a table, and {docs.numel():,} documents of {rows.num_features:,} features are"
             f" more than {_MOST_CELLS:,} cells",
             key="model.type",
-            remedy="choose fewer features (features.select, features.min_df), or another learner",
+            remedy="let words share inputs (features.hashing: {bits: 10}), give fewer columns, or take another learner",
         )
     table = torch.full((docs.numel(), rows.num_features), _ABSENT, dtype=torch.int32, device=device)
     lengths = rows.crow[docs + 1] - rows.crow[docs]
