@@ -18,9 +18,13 @@ from gpuclf.report.strict_json import dump
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Names and writes the files of a run. Every file but the growing logs is whole or absent."""
+    """Names and writes the files of a run. Every file but the growing logs is whole or absent.
+
+    above: the folders around it that were made for it, the innermost first.
+    """
 
     path: Path
+    above: tuple[Path, ...] = ()
 
     @classmethod
     def create(cls, path: Path) -> RunFolder:
@@ -32,6 +36,7 @@ class RunFolder:
             raise UserFault("is a file, not a folder", file=path, remedy="give another run.dir")
         if path.is_dir() and any(path.iterdir()):
             raise _occupied(path)
+        above = tuple(folder for folder in path.parents if not folder.exists())
         try:
             path.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path / "overrides.txt", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -41,7 +46,7 @@ class RunFolder:
             raise UserFault(
                 f"the run folder cannot be made: {error.strerror}", file=path, remedy="give another run.dir or run.root"
             ) from error
-        return cls(path)
+        return cls(path, above)
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
@@ -65,15 +70,19 @@ class RunFolder:
     def discard(self) -> None:
         """Takes a folder away in which nothing was trained yet (say, the data were refused after it was made).
 
-        Removes only files that belong to the beginning of a run, and leaves the folder when anything else is in it.
+        Removes only files that belong to the beginning of a run, and leaves the folder when anything else is in it. The
+        folders above go, too, where they were made for it and nothing else has come into them.
         """
         if any(log.stat().st_size for log in (self.metrics_log, *self.worker_logs()) if log.exists()):
             return
         logs = (self.metrics_log, *self.worker_logs(), *self.path.glob("events.out.tfevents.*"))
         for file in (self.config, self.overrides, self.env, *logs):
             file.unlink(missing_ok=True)
-        if not any(self.path.iterdir()):
-            self.path.rmdir()
+        for folder in (self.path, *self.above):
+            try:
+                folder.rmdir()
+            except OSError:  # not empty
+                return
 
     @property
     def config(self) -> Path:

@@ -94,6 +94,18 @@ def test_overrides_stand_as_typed(tmp_path: Path) -> None:
     assert folder.overrides.read_bytes() == "model.C=1e-3\n+name='ä b'\ndata.train=".encode() + b"\xff.tsv\n"
 
 
+def test_discard_takes_away_the_folders_that_were_made_for_the_run(tmp_path: Path) -> None:
+    given = tmp_path / "given"
+    given.mkdir()
+    first, second = (RunFolder.create(given / "runs" / "name" / time) for time in ("1", "2"))
+    first.discard()
+    assert second.path.exists()
+    second.path.rename(given / "elsewhere")  # so that nothing is left in the folders of the first
+    RunFolder(first.path, first.above).path.mkdir()
+    first.discard()
+    assert [folder.name for folder in given.iterdir()] == ["elsewhere"]
+
+
 def test_discard_leaves_what_was_trained_or_is_foreign(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "a")
     folder.write_config("x: 1\n")
