@@ -104,4 +104,4 @@ def test_all_pairs_of_too_many_inputs_are_refused(gpuclf: Gpuclf) -> None:
     data = {"train": gpuclf.text("t.tsv", "\n".join(rows) + "\n"), "format": "tsv"}
     said = gpuclf.not_trained(gpuclf.config("decomposable", data=data, features={"type": "bag_of_words"})).err
     assert "inputs have" in said
-    assert "features.select" in said
+    assert "features.hashing" in said

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gpuclf.features.options import WordSenseOptions
-from gpuclf.features.rows import rows_to
+from gpuclf.features.rows import Views, rows_to
 from gpuclf.features.sense_rows import SenseRows
 from gpuclf.features.views import fit_views
 from gpuclf.features.word_rows import WordRows
@@ -213,3 +213,12 @@ def test_devices_agree(options: dict[str, Any], device: torch.device) -> None:
     said = found.scores(there.rows, docs.to(device), scale, None)
     torch.testing.assert_close(said.cpu(), wanted, rtol=1e-5, atol=1e-5)
     assert not bool(found.flagged(there.rows, docs.to(device), scale, None).any())
+
+
+def test_without_held_out_rows_nothing_is_said_of_them() -> None:
+    whole, _ = several()
+    assert whole.views.col_scale is not None
+    everyone = Views(torch.ones_like(whole.views.train), whole.views.col_scale)
+    one, made = learner(NAMES), replace(whole, views=everyone)
+    assert "outside_accuracy" in one.progress(whole, one.init(whole))
+    assert set(one.progress(made, one.init(made))) == {"gain", "distance", "dof", "log10_p", "edges"}

@@ -79,15 +79,16 @@ class Decomposable:
 
     def progress(self, problem: Problem, state: SearchState) -> dict[str, Tensor]:
         """Of the first search's last move: gain, G² (or its like), degrees of freedom, log10 p; edges of its graph, and
-        how its model does on documents outside of training: accuracy, share that it does not cover (0 without any). Of
-        several words: sums, the least p, and shares of all their documents."""
+        how its model does on documents outside of training, where there are any: accuracy, share that it does not
+        cover. Of several words: sums, the least p, and shares of all their documents."""
         last = state.last
         if state.words:
             count = state.outside.sum(dim=2, keepdim=True)
             shares = (last[..., 5:] * count).sum(dim=1) / count.sum(dim=1).clamp(min=1)
             p, edges = last[..., 3].amin(dim=1, keepdim=True), last[..., 4].sum(dim=1, keepdim=True)
             last = torch.cat([last[..., :3].sum(dim=1), p, edges, shares], dim=1)
-        return {name: last[:, place].clone() for place, name in enumerate(TOLD)}
+        told = TOLD[:5] if bool(problem.views.train.all()) else TOLD
+        return {name: last[:, place].clone() for place, name in enumerate(told)}
 
     def _made(self, part: Problem, state: SearchState, model: int, replica: int) -> DecomposablePredictor:
         """The predictor of one model."""

@@ -72,10 +72,9 @@ def learning_section(
 
 
 def _pictures(curves: MeanCurves, metric: str) -> list[Picture]:
-    searched = "grid" if curves.of("grid", _ALONG[0]) else "refit"
-    if curves.of(searched, _ALONG[0]):
-        along = [("grid", *_ALONG)] if searched == "grid" else []
-        return [*along, *((searched, *of_move) for of_move in _OF_MOVES)]
+    for phase in ("grid", "refit"):
+        if curves.of(phase, _OF_MOVES[1][0]):
+            return [(phase, *_ALONG), *((phase, *of_move) for of_move in _OF_MOVES)]
     training = [figure for figure in _TRAINING if curves.of("grid", figure) or curves.of("refit", figure)][:2]
     names = {figure: figure.removeprefix("fit/") for figure in training}
     return [
